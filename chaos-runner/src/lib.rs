@@ -1,1 +1,9 @@
-//! x
+//! Proves that an SMS client delivers each message exactly once, whatever the network, the
+//! provider and its own process do.
+
+pub mod fault;
+pub mod history;
+pub mod intent;
+pub mod plan;
+pub mod policy;
+pub mod verdict;

@@ -5,7 +5,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::fault::{MessageStatus, RequestKind, Stage};
 
@@ -69,7 +69,7 @@ pub struct Reading {
 }
 
 /// How an attempt or a connection ended, as the server's socket saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     /// The whole answer was handed to the socket.
