@@ -1,9 +1,12 @@
 //! Proves that an SMS client delivers each message exactly once, whatever the network, the
 //! provider and its own process do.
 
+pub mod diagnostic;
+mod document;
 pub mod fault;
 pub mod history;
 pub mod intent;
 pub mod plan;
 pub mod policy;
+pub mod scenario;
 pub mod verdict;

@@ -1,0 +1,350 @@
+//! A TOML file as it stands: its values, each with its place in the text.
+//!
+//! Owns reading TOML into a tree with spans, finding the place of a key or a value, and turning
+//! what serde says into a [`FileError`] with help. It knows neither scenarios nor clients.
+
+use std::{borrow::Cow, fmt::Write as _, ops::Range};
+
+use serde::de::DeserializeOwned;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use crate::diagnostic::{FileError, did_you_mean, line_of};
+
+/// A TOML file: its name, its text, and its values with their places.
+#[derive(Clone)]
+pub(crate) struct Document<'i> {
+    pub(crate) file: &'i str,
+    pub(crate) source: &'i str,
+    pub(crate) root: Spanned<DeTable<'i>>,
+}
+
+impl<'i> Document<'i> {
+    /// Reads the text. The error is TOML's own: what was expected, and where.
+    pub(crate) fn parse(source: &'i str, file: &'i str) -> Result<Self, FileError> {
+        match DeTable::parse(source) {
+            Ok(root) => Ok(Self { file, source, root }),
+            Err(error) => Err(syntax_error(source, file, &error)),
+        }
+    }
+
+    /// The values as a type of ours.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, FileError> {
+        let deserializer = toml::de::Deserializer::from(self.root.clone());
+        T::deserialize(deserializer).map_err(|error| self.type_error(&error))
+    }
+
+    /// An error that marks `span`.
+    pub(crate) fn error(
+        &self,
+        span: Range<usize>,
+        label: impl Into<String>,
+        message: impl Into<String>,
+    ) -> FileError {
+        FileError::new(self.file, message).at(self.source, span, label)
+    }
+
+    /// The line of a byte, from 1.
+    pub(crate) fn line(&self, offset: usize) -> usize {
+        line_of(self.source, offset)
+    }
+
+    /// The place of the value at a path (`["fault", "0", "toxic"]`), or of the nearest value
+    /// above it that is there.
+    pub(crate) fn span(&self, path: &[&str]) -> Range<usize> {
+        self.walk(path).1
+    }
+
+    /// The place of the key at a path, or of the nearest value above it that is there.
+    pub(crate) fn key_span(&self, path: &[&str]) -> Range<usize> {
+        self.walk(path).0
+    }
+
+    /// The value at a path.
+    pub(crate) fn get(&self, path: &[&str]) -> Option<&DeValue<'i>> {
+        let (first, rest) = path.split_first()?;
+        let mut value = self.root.get_ref().get(*first)?.get_ref();
+        for step in rest {
+            value = match value {
+                DeValue::Table(table) => table.get(*step)?.get_ref(),
+                DeValue::Array(array) => array.get(step.parse::<usize>().ok()?)?.get_ref(),
+                _ => return None,
+            };
+        }
+        Some(value)
+    }
+
+    fn walk(&self, path: &[&str]) -> (Range<usize>, Range<usize>) {
+        let mut found = (0..0, 0..0);
+        let mut table = Some(self.root.get_ref());
+        let mut value: Option<&DeValue<'i>> = None;
+        for step in path {
+            let next = if let Some(table) = table {
+                table
+                    .get_key_value(*step)
+                    .map(|(key, value)| (key.span(), value))
+            } else if let Some(DeValue::Array(array)) = value {
+                step.parse::<usize>()
+                    .ok()
+                    .and_then(|at| array.get(at))
+                    .map(|value| (value.span(), value))
+            } else {
+                None
+            };
+            let Some((key, spanned)) = next else { break };
+            found = (key, spanned.span());
+            value = Some(spanned.get_ref());
+            table = spanned.get_ref().as_table();
+        }
+        found
+    }
+
+    fn type_error(&self, error: &toml::de::Error) -> FileError {
+        let span = error.span().unwrap_or(0..0);
+        let said = Said::read(error.message());
+        let marked = self.source.get(span.clone()).unwrap_or_default();
+        let mut built = self.error(span.clone(), said.label(), said.message(marked));
+        if let Some(help) = said.help(marked) {
+            built = built.help(help);
+        }
+        built
+    }
+}
+
+/// TOML that is not TOML.
+fn syntax_error(source: &str, file: &str, error: &toml::de::Error) -> FileError {
+    let span = error.span().unwrap_or(0..0);
+    let built = FileError::new(file, format!("this is not TOML: {}", error.message())).at(
+        source,
+        span.clone(),
+        "here",
+    );
+    let message = error.message();
+    if message.contains("duplicate key") {
+        built.help("a key stands once in a table; for several faults, begin each with [[fault]]")
+    } else if message.contains("missing opening quote") || message.contains("string values must") {
+        built.help("words stand in quotes: key = \"value\"")
+    } else {
+        built
+    }
+}
+
+/// What serde said, taken apart.
+enum Said {
+    Unknown {
+        what: &'static str,
+        word: String,
+        known: Vec<String>,
+    },
+    Missing(String),
+    WrongType {
+        found: String,
+        expected: String,
+    },
+    Other(String),
+}
+
+impl Said {
+    fn read(message: &str) -> Self {
+        let quoted = |text: &str| -> Vec<String> {
+            text.split('`')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_owned)
+                .collect()
+        };
+        let unknown = |what| {
+            let (head, tail) = message
+                .split_once(", expected ")
+                .or_else(|| message.split_once(", there are no "))
+                .unwrap_or((message, ""));
+            Self::Unknown {
+                what,
+                word: quoted(head).into_iter().next().unwrap_or_default(),
+                known: quoted(tail),
+            }
+        };
+        if message.starts_with("unknown field `") {
+            unknown("key")
+        } else if message.starts_with("unknown variant `") {
+            unknown("word")
+        } else if let Some(rest) = message.strip_prefix("missing field `") {
+            Self::Missing(rest.trim_end_matches('`').to_owned())
+        } else if let Some((found, expected)) = message
+            .strip_prefix("invalid type: ")
+            .or_else(|| message.strip_prefix("invalid value: "))
+            .and_then(|rest| rest.split_once(", expected "))
+        {
+            Self::WrongType {
+                found: found.to_owned(),
+                expected: expected.to_owned(),
+            }
+        } else {
+            Self::Other(message.to_owned())
+        }
+    }
+
+    fn message(&self, marked: &str) -> String {
+        match self {
+            Self::Unknown { what, word, .. } => {
+                format!("`{word}` is not a {what} that is known here")
+            }
+            Self::Missing(field) => format!("`{field}` is missing"),
+            Self::WrongType { found, expected } => {
+                let found = found.split(' ').next().unwrap_or_default();
+                let found = match found {
+                    "map" => "a table".to_owned(),
+                    "sequence" => "a list".to_owned(),
+                    "string" if marked.len() < 60 => format!("the text {marked}"),
+                    "integer" | "floating" if marked.len() < 60 => format!("the number {marked}"),
+                    "boolean" => format!("`{marked}`"),
+                    other => format!("a {other}"),
+                };
+                format!("{found} stands where {} should", plain(expected))
+            }
+            Self::Other(message) => message.clone(),
+        }
+    }
+
+    fn label(&self) -> String {
+        match self {
+            Self::Unknown { .. } => "not known".to_owned(),
+            Self::Missing(field) => format!("`{field}` should stand here"),
+            Self::WrongType { expected, .. } => format!("expected {}", plain(expected)),
+            Self::Other(_) => "this".to_owned(),
+        }
+    }
+
+    fn help(&self, marked: &str) -> Option<String> {
+        match self {
+            Self::Unknown { word, known, .. } if known.is_empty() => {
+                Some(format!("remove `{word}`: this kind has no settings"))
+            }
+            Self::Unknown { word, known, .. } => {
+                let list = known.join(", ");
+                let guess = did_you_mean(word, known.iter().map(String::as_str));
+                Some(match guess {
+                    Some(guess) if guess == word.replace('_', "-") => {
+                        format!("words are joined by a hyphen here: `{guess}`")
+                    }
+                    Some(guess) => format!("did you mean `{guess}`? Known here: {list}"),
+                    None => format!("known here: {list}"),
+                })
+            }
+            Self::Missing(field) => match field.as_str() {
+                "stage" => {
+                    Some("say where it acts: stage = \"before-accept\" or \"after-accept\"".into())
+                }
+                "attributes" => Some("name the toxic's attributes: attributes = { … }".into()),
+                "for" => Some("say how long: for = \"300ms\"".into()),
+                _ => None,
+            },
+            Self::WrongType { expected, .. } => {
+                let text = marked.trim_matches('"');
+                if text.starts_with('{') && text.ends_with('}') && marked.starts_with('"') {
+                    Some(format!(
+                        "`{text}` is not a key of [matrix]: declare it there"
+                    ))
+                } else if expected.contains("struct RawFault") || expected.contains("a sequence") {
+                    Some("a list of tables is written with two brackets: [[fault]]".into())
+                } else if expected.contains("a duration") {
+                    Some("write a number and a unit in quotes: \"300ms\", \"2s\"".into())
+                } else {
+                    None
+                }
+            }
+            Self::Other(_) => None,
+        }
+    }
+}
+
+/// What serde expected, in words that are not Rust's.
+fn plain(expected: &str) -> String {
+    match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative".into(),
+        "i32" | "i64" => "a whole number".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "true or false".into(),
+        "a string" | "string" => "text in quotes".into(),
+        "a sequence" => "a list".into(),
+        "a map" => "a table".into(),
+        other if other.starts_with("struct ") || other.starts_with("internally") => {
+            "a table, { … },".into()
+        }
+        other if other.starts_with("enum ") => "one of the known words".into(),
+        other => other.to_owned(),
+    }
+}
+
+/// A value on one line, as TOML would have it inline.
+pub(crate) fn inline(value: &DeValue<'_>) -> String {
+    let mut out = String::new();
+    write_inline(&mut out, value);
+    out
+}
+
+fn write_inline(out: &mut String, value: &DeValue<'_>) {
+    match value {
+        DeValue::String(text) => {
+            let _ = write!(out, "{}", toml::Value::String(text.to_string()));
+        }
+        DeValue::Integer(number) => {
+            let _ = write!(out, "{number}");
+        }
+        DeValue::Float(number) => {
+            let _ = write!(out, "{number}");
+        }
+        DeValue::Boolean(flag) => {
+            let _ = write!(out, "{flag}");
+        }
+        DeValue::Datetime(time) => {
+            let _ = write!(out, "{time}");
+        }
+        DeValue::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                write_inline(out, item.get_ref());
+            }
+            out.push(']');
+        }
+        DeValue::Table(table) if table.is_empty() => out.push_str("{}"),
+        DeValue::Table(table) => {
+            out.push_str("{ ");
+            for (at, (key, value)) in in_file_order(table).into_iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                let _ = write!(out, "{} = ", bare_or_quoted(key));
+                write_inline(out, value);
+            }
+            out.push_str(" }");
+        }
+    }
+}
+
+/// The entries of a table in the order of the file.
+pub(crate) fn in_file_order<'t, 'i>(table: &'t DeTable<'i>) -> Vec<(&'t str, &'t DeValue<'i>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+        .into_iter()
+        .map(|(key, value)| (key.get_ref().as_ref(), value.get_ref()))
+        .collect()
+}
+
+fn bare_or_quoted(key: &str) -> Cow<'_, str> {
+    let bare = !key.is_empty()
+        && key
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if bare {
+        Cow::Borrowed(key)
+    } else {
+        Cow::Owned(toml::Value::String(key.to_owned()).to_string())
+    }
+}
