@@ -1,2 +1,259 @@
-//! x
-fn main() {}
+//! The command line of the reference client.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use outbox_worker::clock::UnixMillis;
+use outbox_worker::config::{ConfigError, DatabaseConfig, WorkerConfig};
+use outbox_worker::receipts;
+use outbox_worker::store::{Enqueued, NewMessage, Store, StoreError};
+use outbox_worker::worker::{self, Until};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use tracing_subscriber::EnvFilter;
+
+/// Sends each SMS exactly once, through a transactional outbox.
+///
+/// The outbox is named by `DATABASE_URL`, the provider by `SMS_API_BASE`. Every other
+/// setting has a default for production; the README lists them.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make the tables (and the database, where it is missing).
+    Migrate,
+    /// Put a message into the outbox.
+    ///
+    /// The same intent with the same content again succeeds and changes nothing; with
+    /// other content it is refused with exit code 65. Exit code 75: the outbox could not
+    /// be reached or stayed locked; nothing was stored.
+    Enqueue {
+        /// The business's own name for this SMS, unique for the customer.
+        intent: String,
+        /// The recipient, E.164.
+        #[arg(allow_hyphen_values = true)]
+        to: String,
+        /// The text.
+        #[arg(allow_hyphen_values = true)]
+        body: String,
+        /// On whose account it is sent.
+        #[arg(long, default_value = "default")]
+        customer: String,
+        /// After this moment (RFC 3339) it is useless; empty: never.
+        #[arg(long, default_value = "", value_parser = expiry)]
+        expires_at: Expiry,
+        /// The login it lets in; an older challenge for it that waits is cancelled.
+        #[arg(long)]
+        login: Option<String>,
+    },
+    /// Send what is due, until stopped.
+    Work {
+        /// End when nothing is pending any more.
+        #[arg(long)]
+        once: bool,
+    },
+    /// List every message and its outcome, as JSON lines.
+    Status,
+    /// List the dead letter queue: what is set aside for a person, as JSON lines.
+    Dead,
+}
+
+/// When a message expires, if ever.
+#[derive(Debug, Clone, Copy)]
+struct Expiry(Option<UnixMillis>);
+
+fn expiry(text: &str) -> Result<Expiry, String> {
+    if text.is_empty() {
+        return Ok(Expiry(None));
+    }
+    let at: jiff::Timestamp = text
+        .parse()
+        .map_err(|error| format!("expected a time such as 2026-03-01T12:00:00.250Z ({error})"))?;
+    Ok(Expiry(Some(at.as_millisecond())))
+}
+
+/// Exit codes, after sysexits.h.
+mod exit {
+    /// The intent is there with other content (`EX_DATAERR`).
+    pub(crate) const CONFLICT: u8 = 65;
+    /// The outbox cannot be used now (`EX_TEMPFAIL`).
+    pub(crate) const TRY_AGAIN: u8 = 75;
+    /// The environment is wrong (`EX_CONFIG`).
+    pub(crate) const CONFIG: u8 = 78;
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("intent {0:?} is in the outbox already, with other content; nothing was changed")]
+    Conflict(String),
+    #[error("port {0}: {1}")]
+    Port(u16, std::io::Error),
+    #[error("{0}")]
+    Http(#[from] reqwest::Error),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl Failure {
+    fn code(&self) -> u8 {
+        match self {
+            Self::Config(_) | Self::Store(StoreError::UnknownScheme) => exit::CONFIG,
+            Self::Store(StoreError::Database(sqlx::Error::Configuration(_))) => exit::CONFIG,
+            Self::Store(_) => exit::TRY_AGAIN,
+            Self::Conflict(_) => exit::CONFLICT,
+            Self::Port(..) | Self::Http(_) | Self::Io(_) => 1,
+        }
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sqlx=error")),
+        )
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .init();
+    match run(cli.command).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("outbox-worker: {failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+async fn run(command: Command) -> Result<(), Failure> {
+    let database = DatabaseConfig::from_env()?;
+    if let Command::Work { once } = command {
+        let config = WorkerConfig::from_env()?;
+        return work(&database, config, once).await;
+    }
+    let store = Store::connect(&database, 1).await?;
+    store.ensure_schema().await?;
+    match command {
+        Command::Migrate | Command::Work { .. } => {}
+        Command::Enqueue {
+            intent,
+            to,
+            body,
+            customer,
+            expires_at,
+            login,
+        } => {
+            let new = NewMessage {
+                intent,
+                customer: if customer.is_empty() {
+                    "default".to_owned()
+                } else {
+                    customer
+                },
+                recipient: to,
+                body,
+                expires_at: expires_at.0,
+                login: login.filter(|login| !login.is_empty()),
+            };
+            match store.enqueue(&new).await? {
+                Enqueued::New { superseded: 0 } => {}
+                Enqueued::New { superseded } => {
+                    info!(intent = new.intent, superseded, "older challenges stopped");
+                }
+                Enqueued::Already => info!(intent = new.intent, "in the outbox already"),
+                Enqueued::Conflict => return Err(Failure::Conflict(new.intent)),
+            }
+        }
+        Command::Status => {
+            for line in store.status().await? {
+                println!("{}", json(&line));
+            }
+        }
+        Command::Dead => {
+            for letter in store.dead_letters().await? {
+                println!("{}", json(&letter));
+            }
+        }
+    }
+    store.close().await;
+    Ok(())
+}
+
+fn json(line: &impl serde::Serialize) -> String {
+    serde_json::to_string(line).expect("strings and numbers always serialise")
+}
+
+async fn work(database: &DatabaseConfig, config: WorkerConfig, once: bool) -> Result<(), Failure> {
+    let stop = CancellationToken::new();
+    stop_on_signal(&stop)?;
+    let Some(store) = open_patiently(database, &config, &stop).await? else {
+        return Ok(());
+    };
+    if let Some(port) = config.port {
+        let listener = TcpListener::bind(("127.0.0.1", port))
+            .await
+            .map_err(|error| Failure::Port(port, error))?;
+        let secret = config.webhook_secret.clone();
+        tokio::spawn(receipts::serve(
+            listener,
+            store.clone(),
+            secret,
+            stop.clone(),
+        ));
+    }
+    info!(worker = config.worker_id, once, "working");
+    let until = if once { Until::Drained } else { Until::Stopped };
+    worker::run(store, config, until, stop).await?;
+    Ok(())
+}
+
+/// A worker outlives its database: one that is locked or away at the start is waited for.
+async fn open_patiently(
+    database: &DatabaseConfig,
+    config: &WorkerConfig,
+    stop: &CancellationToken,
+) -> Result<Option<Store>, Failure> {
+    loop {
+        let opened = async {
+            let store = Store::connect(database, 4).await?;
+            store.ensure_schema().await?;
+            Ok::<_, StoreError>(store)
+        };
+        let failure = match opened.await {
+            Ok(store) => return Ok(Some(store)),
+            Err(error) => Failure::from(error),
+        };
+        if failure.code() != exit::TRY_AGAIN {
+            return Err(failure);
+        }
+        warn!(%failure, "the outbox cannot be opened; trying again");
+        tokio::select! {
+            () = tokio::time::sleep(config.poll.max(std::time::Duration::from_millis(100))) => {}
+            () = stop.cancelled() => return Ok(None),
+        }
+    }
+}
+
+fn stop_on_signal(stop: &CancellationToken) -> std::io::Result<()> {
+    for kind in [SignalKind::terminate(), SignalKind::interrupt()] {
+        let mut signals = signal(kind)?;
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            signals.recv().await;
+            stop.cancel();
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! The front door: a business row and its outbox row, in one transaction.
+
+use super::{Store, StoreError, on};
+use crate::clock::{self, UnixMillis};
+use crate::message::fingerprint;
+use crate::rule::Rule;
+
+/// What the business wants sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage {
+    /// The business's own name for this SMS, unique for the customer.
+    pub intent: String,
+    /// On whose account it is sent.
+    pub customer: String,
+    /// Where it goes.
+    pub recipient: String,
+    /// What it says.
+    pub body: String,
+    /// After this it is useless.
+    pub expires_at: Option<UnixMillis>,
+    /// The login that it lets in; a newer challenge replaces an older one.
+    pub login: Option<String>,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enqueued {
+    /// It is in the outbox now.
+    New {
+        /// How many older challenges for the same login it replaced.
+        superseded: u64,
+    },
+    /// It was there already, with the same content.
+    Already,
+    /// The intent is there already, with other content. Nothing was changed.
+    Conflict,
+}
+
+impl Store {
+    /// Puts a message into the outbox, once.
+    ///
+    /// # Errors
+    /// When the database refuses, or stays locked beyond the busy timeout.
+    pub async fn enqueue(&self, new: &NewMessage) -> Result<Enqueued, StoreError> {
+        let id = uuid::Uuid::now_v7().to_string();
+        let print = fingerprint(&new.customer, &new.recipient, &new.body);
+        let now = clock::now();
+        on!(self, pool => {
+            let mut tx = pool.begin_with(self.locking().begin).await?;
+            sqlx::query(
+                "insert into login_challenge (id, customer, login, recipient, created_at)
+                 values ($1, $2, $3, $4, $5)",
+            )
+            .bind(&id)
+            .bind(&new.customer)
+            .bind(&new.login)
+            .bind(&new.recipient)
+            .bind(now)
+            .execute(&mut *tx)
+            .await?;
+            // Of two callers at once, the second waits here for the first to commit.
+            let inserted = sqlx::query(
+                "insert into sms_outbox (id, intent, customer, login, recipient, body, fingerprint,
+                     next_attempt_at, expires_at, created_at)
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                 on conflict (customer, intent) do nothing",
+            )
+            .bind(&id)
+            .bind(&new.intent)
+            .bind(&new.customer)
+            .bind(&new.login)
+            .bind(&new.recipient)
+            .bind(&new.body)
+            .bind(&print)
+            .bind(now)
+            .bind(new.expires_at)
+            .bind(now)
+            .execute(&mut *tx)
+            .await?
+            .rows_affected();
+            if inserted == 0 {
+                tx.rollback().await?;
+                let first: String = sqlx::query_scalar(
+                    "select fingerprint from sms_outbox where customer = $1 and intent = $2",
+                )
+                .bind(&new.customer)
+                .bind(&new.intent)
+                .fetch_one(pool)
+                .await?;
+                return Ok(if first == print { Enqueued::Already } else { Enqueued::Conflict });
+            }
+            let mut superseded = 0;
+            if let Some(login) = &new.login {
+                // Never attempted: it is certain that nothing of it can arrive.
+                let cancelled = sqlx::query(
+                    "update sms_outbox set status = 'cancelled', rule = $4
+                     where customer = $1 and login = $2 and id <> $3
+                       and status = 'pending' and attempt_count = 0",
+                )
+                .bind(&new.customer)
+                .bind(login)
+                .bind(&id)
+                .bind(Rule::Superseded.as_str())
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+                // Attempted: it is not sent again, but what became of it is still asked.
+                let stopped = sqlx::query(
+                    "update sms_outbox set next_step = 'ask', rule = $4, next_attempt_at = $5
+                     where customer = $1 and login = $2 and id <> $3
+                       and status = 'pending' and next_step = 'send'",
+                )
+                .bind(&new.customer)
+                .bind(login)
+                .bind(&id)
+                .bind(Rule::Superseded.as_str())
+                .bind(now)
+                .execute(&mut *tx)
+                .await?
+                .rows_affected();
+                superseded = cancelled + stopped;
+            }
+            tx.commit().await?;
+            Ok(Enqueued::New { superseded })
+        })
+    }
+}

@@ -1,0 +1,125 @@
+//! The loop that sends: sweeps, claims, lets deliveries run side by side, and sleeps
+//! until the next row is due. What happens to one claimed row is `delivery`'s part.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::clock;
+use crate::config::WorkerConfig;
+use crate::delivery::Delivery;
+use crate::provider::Providers;
+use crate::store::{Schedule, Store, StoreError};
+
+/// How long a database that refuses is left alone.
+const DATABASE_PAUSE: Duration = Duration::from_millis(100);
+
+/// When the worker ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Until {
+    /// Never; only when it is told to.
+    Stopped,
+    /// When nothing is pending and nothing is claimed.
+    Drained,
+}
+
+/// Runs until told to stop or, with [`Until::Drained`], until there is nothing left. A
+/// stop lets the attempts that have begun end, and claims nothing more.
+///
+/// # Errors
+/// When the HTTP client cannot be made. A database that fails is waited for.
+pub async fn run(
+    store: Store,
+    config: WorkerConfig,
+    until: Until,
+    stop: CancellationToken,
+) -> Result<(), reqwest::Error> {
+    let delivery = Arc::new(Delivery {
+        providers: Providers::new(&config)?,
+        store: store.clone(),
+        config: config.clone(),
+    });
+    let mut running = JoinSet::new();
+    while !stop.is_cancelled() {
+        let free = config.concurrency - running.len();
+        let schedule = match round(&delivery, &mut running, free.min(config.batch)).await {
+            Ok(schedule) => schedule,
+            Err(error) => {
+                warn!(%error, "the outbox cannot be used; trying again");
+                tokio::select! {
+                    () = tokio::time::sleep(DATABASE_PAUSE.max(config.poll)) => {}
+                    () = stop.cancelled() => {}
+                }
+                continue;
+            }
+        };
+        if until == Until::Drained && schedule.is_empty() && running.is_empty() {
+            break;
+        }
+        let pause = pause(schedule, &config, running.len() < config.concurrency);
+        tokio::select! {
+            Some(ended) = running.join_next() => report(ended),
+            () = tokio::time::sleep(pause) => {}
+            () = stop.cancelled() => {}
+        }
+    }
+    if !running.is_empty() {
+        info!(in_flight = running.len(), "stopping: letting attempts end");
+    }
+    while let Some(ended) = running.join_next().await {
+        report(ended);
+    }
+    store.close().await;
+    Ok(())
+}
+
+/// One look at the table: what is stale goes back, what is due is taken.
+async fn round(
+    delivery: &Arc<Delivery>,
+    running: &mut JoinSet<()>,
+    limit: usize,
+) -> Result<Schedule, StoreError> {
+    let store = &delivery.store;
+    let config = &delivery.config;
+    let mut schedule = store.schedule().await?;
+    let now = clock::now();
+    if schedule.next_lease_end.is_some_and(|end| end <= now) {
+        for intent in store.sweep(now).await? {
+            warn!(
+                intent,
+                "a claim outlived its lease; the message goes on under its key"
+            );
+        }
+        schedule = store.schedule().await?;
+    }
+    if limit > 0 && schedule.next_due.is_some_and(|due| due <= now) {
+        let lease_until = now.saturating_add(clock::millis(config.lease));
+        for message in store
+            .claim(&config.worker_id, now, lease_until, limit)
+            .await?
+        {
+            running.spawn(Arc::clone(delivery).deliver(message));
+        }
+        schedule = store.schedule().await?;
+    }
+    Ok(schedule)
+}
+
+/// Until the next row is due or the next lease ends, but never longer than the poll:
+/// another process may have put something in.
+fn pause(schedule: Schedule, config: &WorkerConfig, can_claim: bool) -> Duration {
+    let due = schedule.next_due.filter(|_| can_claim);
+    let next = due.into_iter().chain(schedule.next_lease_end).min();
+    let now = clock::now();
+    next.map_or(config.poll, |at| clock::until(at, now).min(config.poll))
+}
+
+fn report(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended {
+        // Its claim runs out and is swept, as if the process had died.
+        warn!(%error, "a delivery did not end properly");
+    }
+}
