@@ -113,6 +113,65 @@ impl<'i> Document<'i> {
     }
 }
 
+/// Collects what is wrong with a document, so that all of it is said at once.
+pub(crate) struct Problems<'d, 'i> {
+    pub(crate) document: &'d Document<'i>,
+    errors: Vec<FileError>,
+}
+
+impl<'d, 'i> Problems<'d, 'i> {
+    pub(crate) fn new(document: &'d Document<'i>) -> Self {
+        Self {
+            document,
+            errors: Vec::new(),
+        }
+    }
+
+    /// Notes that the value at `path` is wrong.
+    pub(crate) fn value(
+        &mut self,
+        path: &[&str],
+        label: &str,
+        message: impl Into<String>,
+        help: &str,
+    ) {
+        let span = self.document.span(path);
+        self.add(span, label, message, help);
+    }
+
+    /// Notes that the key at `path` is wrong.
+    pub(crate) fn key(
+        &mut self,
+        path: &[&str],
+        label: &str,
+        message: impl Into<String>,
+        help: &str,
+    ) {
+        let span = self.document.key_span(path);
+        self.add(span, label, message, help);
+    }
+
+    /// Notes that the words at `span` are wrong. Empty help is none.
+    pub(crate) fn add(
+        &mut self,
+        span: Range<usize>,
+        label: &str,
+        message: impl Into<String>,
+        help: &str,
+    ) {
+        let mut error = self.document.error(span, label, message);
+        if !help.is_empty() {
+            error = error.help(help);
+        }
+        self.errors.push(error);
+    }
+
+    /// Everything that was noted, as one error.
+    pub(crate) fn check(self) -> Result<(), FileError> {
+        FileError::all(self.errors).map_or(Ok(()), Err)
+    }
+}
+
 /// TOML that is not TOML.
 fn syntax_error(source: &str, file: &str, error: &toml::de::Error) -> FileError {
     let span = error.span().unwrap_or(0..0);

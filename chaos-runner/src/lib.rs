@@ -1,6 +1,7 @@
 //! Proves that an SMS client delivers each message exactly once, whatever the network, the
 //! provider and its own process do.
 
+pub mod client_file;
 pub mod diagnostic;
 mod document;
 pub mod fault;

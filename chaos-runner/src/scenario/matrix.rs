@@ -156,7 +156,7 @@ fn axes<'d, 'i>(document: &'d Document<'i>) -> Result<Vec<Axis<'d, 'i>>, FileErr
                 "a matrix key is made of small letters, digits, `-` and `_`",
             ));
         }
-        for value in values.iter() {
+        for value in values {
             if matches!(
                 value.get_ref(),
                 DeValue::Array(_) | DeValue::Table(_) | DeValue::Datetime(_)

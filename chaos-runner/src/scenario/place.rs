@@ -4,11 +4,9 @@
 
 use stub_provider::{attempts::Attempts, fault::RequestKind};
 
-use super::{
-    file::{NumberOrFault, RawFault},
-    resolve::Problems,
-};
+use super::file::{NumberOrFault, RawFault};
 use crate::{
+    document::Problems,
     fault::{Action, ClientFault, ClientStage, DatabaseFault, Stream},
     plan::Place,
 };

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     diagnostic::{FileError, did_you_mean},
-    document::{Document, in_file_order, inline},
+    document::{Document, Problems, in_file_order, inline},
     fault::{Action, ClientFault, ClientProcess},
     plan::{Expect, Need, PlannedFault},
 };
@@ -77,7 +77,7 @@ pub(crate) fn slips(document: &Document<'_>) -> Result<(), FileError> {
 
 fn example(domain: &str, word: &str) -> String {
     let settings = match (domain, word) {
-        ("toxic", "down") | ("connect", _) | ("receipt", "down") => "{ for = \"300ms\" }",
+        ("toxic" | "receipt", "down") | ("connect", _) => "{ for = \"300ms\" }",
         ("toxic", "timeout") => "{ attributes = { timeout = 0 } }",
         ("toxic", _) => "{ attributes = { … } }",
         ("provider" | "client", _) => "{ stage = \"after-accept\" }",
@@ -95,56 +95,13 @@ fn example(domain: &str, word: &str) -> String {
     format!("{domain}.{word} = {settings}")
 }
 
-/// Collects errors while a scenario is resolved.
-pub(crate) struct Problems<'d, 'i> {
-    pub(crate) document: &'d Document<'i>,
-    errors: Vec<FileError>,
-}
-
-impl Problems<'_, '_> {
-    /// Notes that the value at `path` is wrong.
-    pub(crate) fn value(
-        &mut self,
-        path: &[&str],
-        label: &str,
-        message: impl Into<String>,
-        help: &str,
-    ) {
-        let span = self.document.span(path);
-        self.add(span, label, message.into(), help);
-    }
-
-    /// Notes that the key at `path` is wrong.
-    pub(crate) fn key(
-        &mut self,
-        path: &[&str],
-        label: &str,
-        message: impl Into<String>,
-        help: &str,
-    ) {
-        let span = self.document.key_span(path);
-        self.add(span, label, message.into(), help);
-    }
-
-    fn add(&mut self, span: std::ops::Range<usize>, label: &str, message: String, help: &str) {
-        let mut error = self.document.error(span, label, message);
-        if !help.is_empty() {
-            error = error.help(help);
-        }
-        self.errors.push(error);
-    }
-}
-
 /// The valid scenario, or everything that is wrong with it.
 pub(crate) fn scenario(
     raw: &ScenarioFile,
     document: &Document<'_>,
     name: &str,
 ) -> Result<Scenario, FileError> {
-    let mut problems = Problems {
-        document,
-        errors: Vec::new(),
-    };
+    let mut problems = Problems::new(document);
     words(raw, &mut problems);
     let wanted = wanted(raw, &mut problems);
     let mut faults = Vec::with_capacity(raw.faults.len());
@@ -154,9 +111,7 @@ pub(crate) fn scenario(
     settings(raw, &mut problems);
     let needs = needs(raw, &wanted, &faults);
     let expect = expect(raw, &mut problems);
-    if let Some(error) = FileError::all(problems.errors) {
-        return Err(error);
-    }
+    problems.check()?;
     Ok(Scenario {
         name: name.to_owned(),
         title: raw.title.clone(),
@@ -280,9 +235,10 @@ fn settings(raw: &ScenarioFile, problems: &mut Problems<'_, '_>) {
 fn expect(raw: &ScenarioFile, problems: &mut Problems<'_, '_>) -> Expect {
     for (at, id) in raw.expect.findings.iter().enumerate() {
         if !finding::is_known(id) {
-            let help = did_you_mean(id, finding::ids())
-                .map(|guess| format!("did you mean `{guess}`?"))
-                .unwrap_or_else(|| "the ids stand in the list of bug kinds".to_owned());
+            let help = did_you_mean(id, finding::ids()).map_or_else(
+                || "the ids stand in the list of bug kinds".to_owned(),
+                |guess| format!("did you mean `{guess}`?"),
+            );
             problems.value(
                 &["expect", "findings", &at.to_string()],
                 "not a finding",
