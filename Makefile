@@ -1,0 +1,28 @@
+# Each target is one command that works right after a clone.
+
+CLIENT ?= clients/outbox-worker/client.toml
+TOXIPROXY_VERSION ?= v2.12.0
+
+.PHONY: chaos test test-real bench lint
+
+# The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
+chaos:
+	@cargo build --quiet --workspace --bins
+	@target/debug/chaos-runner run --client $(CLIENT) $(ARGS)
+
+test:
+	cargo test --workspace
+
+# Real parts: a PostgreSQL server and a Toxiproxy server, installed where they are missing.
+test-real:
+	scripts/postgres.sh scripts/toxiproxy.sh $(TOXIPROXY_VERSION) scripts/test-real.sh
+
+# Ratios against a bare server and a real Toxiproxy, each pair in one run.
+bench:
+	bash bench/stub.sh
+	scripts/toxiproxy.sh $(TOXIPROXY_VERSION) bash bench/proxy.sh
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet

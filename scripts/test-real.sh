@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# The tests that need real parts: CHAOS_POSTGRES and TOXIPROXY say where they are.
+set -euo pipefail
+
+cargo build --workspace --bins
+echo "== tests on PostgreSQL"
+cargo test --workspace -- --ignored
+echo "== the suite on PostgreSQL, embedded engine"
+target/debug/chaos-runner run --client clients/outbox-worker/client-postgres.toml
+echo "== the suite on SQLite, real Toxiproxy at $TOXIPROXY"
+target/debug/chaos-runner run --client clients/outbox-worker/client.toml --toxiproxy "$TOXIPROXY"
+echo "== the Toxiproxy clients of other languages, on the embedded engine"
+bash toxic-proxy/conformance/run.sh
