@@ -65,6 +65,7 @@ impl Delivery {
         let mut url = self.providers.submit_url(message.provider);
         loop {
             let begun = clock::now();
+            message.lease_until = begun.saturating_add(clock::millis(self.config.lease));
             match self.store.begin_attempt(message, begun).await {
                 Ok(true) => {}
                 Ok(false) => {
@@ -75,9 +76,9 @@ impl Delivery {
                     return None;
                 }
                 Err(error) => {
-                    // Not recorded, so not sent. The claim runs out and is swept.
+                    // Not recorded, so not sent.
                     warn!(intent = message.intent, %error, "not sent: the attempt could not be recorded");
-                    self.release(message).await;
+                    self.release(message, false).await;
                     return None;
                 }
             }
@@ -85,7 +86,16 @@ impl Delivery {
             message.first_attempt_at.get_or_insert(begun);
             let at_most = match self.time_left(message) {
                 Ok(at_most) => at_most,
-                Err(why) => return Some(self.not_sent(message, why)),
+                Err(why) => {
+                    info!(
+                        intent = message.intent,
+                        attempt = message.attempts,
+                        why,
+                        "not sent"
+                    );
+                    self.release(message, true).await;
+                    return None;
+                }
             };
             let exchange = self.providers.submit(message, url.clone(), at_most).await;
             let answer = classify(&exchange);
@@ -158,27 +168,6 @@ impl Delivery {
             end: Some(attempt_end(message, answer)),
             next,
             provider_id,
-        }
-    }
-
-    /// An attempt that was recorded and then not begun, because it had become too late.
-    fn not_sent(&self, message: &Message, why: &'static str) -> Settlement {
-        info!(
-            intent = message.intent,
-            attempt = message.attempts,
-            why,
-            "not sent"
-        );
-        Settlement {
-            end: Some(AttemptEnd {
-                attempt_no: message.attempts,
-                state: "NOT_SENT",
-                http_status: None,
-                detail: why.to_owned(),
-            }),
-            // It is judged afresh when it is next claimed.
-            next: Next::Retry(clock::now()),
-            provider_id: None,
         }
     }
 
@@ -290,20 +279,20 @@ impl Delivery {
 
     async fn end_attempt(&self, message: &Message, end: &AttemptEnd) {
         let written = self.store.end_attempt(message, end, clock::now()).await;
-        self.complain(message, written);
+        complain(message, written);
     }
 
-    async fn release(&self, message: &Message) {
-        let written = self.store.release(message, clock::now()).await;
-        self.complain(message, written);
+    /// What cannot be released is swept when its lease runs out.
+    async fn release(&self, message: &Message, begun: bool) {
+        let written = self.store.release(message, begun, clock::now()).await;
+        complain(message, written);
     }
+}
 
-    /// These writes make the record complete; without them it is still safe.
-    #[expect(clippy::unused_self, reason = "reads as a step of the delivery")]
-    fn complain(&self, message: &Message, written: Result<(), StoreError>) {
-        if let Err(error) = written {
-            warn!(intent = message.intent, %error, "could not be recorded");
-        }
+/// These writes make the record complete; without them it is still safe.
+fn complain(message: &Message, written: Result<(), StoreError>) {
+    if let Err(error) = written {
+        warn!(intent = message.intent, %error, "could not be recorded");
     }
 }
 

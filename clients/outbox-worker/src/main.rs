@@ -55,9 +55,12 @@ enum Command {
     },
     /// Send what is due, until stopped.
     Work {
-        /// End when nothing is pending any more.
+        /// Wait for retries too, and end when nothing is pending any more.
         #[arg(long)]
         once: bool,
+        /// Do what is due now, once, and leave retries to the next run.
+        #[arg(long, conflicts_with = "once")]
+        pass: bool,
     },
     /// List every message and its outcome, as JSON lines.
     Status,
@@ -139,9 +142,13 @@ async fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<(), Failure> {
     let database = DatabaseConfig::from_env()?;
-    if let Command::Work { once } = command {
-        let config = WorkerConfig::from_env()?;
-        return work(&database, config, once).await;
+    if let Command::Work { once, pass } = command {
+        let until = match (once, pass) {
+            (true, _) => Until::Drained,
+            (_, true) => Until::Passed,
+            _ => Until::Stopped,
+        };
+        return work(&database, WorkerConfig::from_env()?, until).await;
     }
     let store = Store::connect(&database, 1).await?;
     store.ensure_schema().await?;
@@ -195,7 +202,11 @@ fn json(line: &impl serde::Serialize) -> String {
     serde_json::to_string(line).expect("strings and numbers always serialise")
 }
 
-async fn work(database: &DatabaseConfig, config: WorkerConfig, once: bool) -> Result<(), Failure> {
+async fn work(
+    database: &DatabaseConfig,
+    config: WorkerConfig,
+    until: Until,
+) -> Result<(), Failure> {
     let stop = CancellationToken::new();
     stop_on_signal(&stop)?;
     let Some(store) = open_patiently(database, &config, &stop).await? else {
@@ -213,8 +224,7 @@ async fn work(database: &DatabaseConfig, config: WorkerConfig, once: bool) -> Re
             stop.clone(),
         ));
     }
-    info!(worker = config.worker_id, once, "working");
-    let until = if once { Until::Drained } else { Until::Stopped };
+    info!(worker = config.worker_id, ?until, "working");
     worker::run(store, config, until, stop).await?;
     Ok(())
 }

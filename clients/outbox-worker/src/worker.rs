@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::clock;
+use crate::clock::{self, UnixMillis};
 use crate::config::WorkerConfig;
 use crate::delivery::Delivery;
 use crate::provider::Providers;
@@ -24,10 +24,12 @@ pub enum Until {
     Stopped,
     /// When nothing is pending and nothing is claimed.
     Drained,
+    /// When what was due at the start has been done once; retries are left for later.
+    Passed,
 }
 
-/// Runs until told to stop or, with [`Until::Drained`], until there is nothing left. A
-/// stop lets the attempts that have begun end, and claims nothing more.
+/// Runs until told to stop, or until there is nothing left of what it is to do. A stop
+/// lets the attempts that have begun end, and claims nothing more.
 ///
 /// # Errors
 /// When the HTTP client cannot be made. A database that fails is waited for.
@@ -42,10 +44,17 @@ pub async fn run(
         store: store.clone(),
         config: config.clone(),
     });
+    reopen(&delivery).await;
+    let started = clock::now();
+    let horizon = || match until {
+        Until::Passed => started,
+        Until::Stopped | Until::Drained => clock::now(),
+    };
     let mut running = JoinSet::new();
     while !stop.is_cancelled() {
         let free = config.concurrency - running.len();
-        let schedule = match round(&delivery, &mut running, free.min(config.batch)).await {
+        let schedule = match round(&delivery, &mut running, free.min(config.batch), horizon()).await
+        {
             Ok(schedule) => schedule,
             Err(error) => {
                 warn!(%error, "the outbox cannot be used; trying again");
@@ -56,7 +65,12 @@ pub async fn run(
                 continue;
             }
         };
-        if until == Until::Drained && schedule.is_empty() && running.is_empty() {
+        let done = match until {
+            Until::Stopped => false,
+            Until::Drained => schedule.is_empty(),
+            Until::Passed => schedule.next_due.is_none_or(|due| due > started),
+        };
+        if done && running.is_empty() {
             break;
         }
         let pause = pause(schedule, &config, running.len() < config.concurrency);
@@ -76,11 +90,23 @@ pub async fn run(
     Ok(())
 }
 
-/// One look at the table: what is stale goes back, what is due is taken.
+/// A message that nobody could tell about when it was given up may be known by now.
+async fn reopen(delivery: &Delivery) {
+    let now = clock::now();
+    let since = now.saturating_sub(clock::millis(delivery.config.policy.key_retention));
+    match delivery.store.ask_again(since, now).await {
+        Ok(0) => {}
+        Ok(messages) => info!(messages, "asking again about what is unknown"),
+        Err(error) => warn!(%error, "the unknown messages could not be looked at"),
+    }
+}
+
+/// One look at the table: what is stale goes back, what was due by `horizon` is taken.
 async fn round(
     delivery: &Arc<Delivery>,
     running: &mut JoinSet<()>,
     limit: usize,
+    horizon: UnixMillis,
 ) -> Result<Schedule, StoreError> {
     let store = &delivery.store;
     let config = &delivery.config;
@@ -95,10 +121,10 @@ async fn round(
         }
         schedule = store.schedule().await?;
     }
-    if limit > 0 && schedule.next_due.is_some_and(|due| due <= now) {
+    if limit > 0 && schedule.next_due.is_some_and(|due| due <= horizon) {
         let lease_until = now.saturating_add(clock::millis(config.lease));
         for message in store
-            .claim(&config.worker_id, now, lease_until, limit)
+            .claim(&config.worker_id, horizon, lease_until, limit)
             .await?
         {
             running.spawn(Arc::clone(delivery).deliver(message));

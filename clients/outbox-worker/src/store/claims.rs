@@ -139,8 +139,8 @@ impl Store {
     }
 
     /// Records, before a byte is sent, that an attempt begins. From here on a crash
-    /// leaves it `SUBMISSION_UNKNOWN`. False where the claim is no longer ours; nothing
-    /// may be sent then.
+    /// leaves it `SUBMISSION_UNKNOWN`. The lease is counted anew from here. False where
+    /// the claim is no longer ours; nothing may be sent then.
     ///
     /// # Errors
     /// When the database refuses.
@@ -154,13 +154,15 @@ impl Store {
             let ours = sqlx::query(
                 "update sms_outbox
                  set attempt_count = attempt_count + 1,
-                     first_attempt_at = coalesce(first_attempt_at, $3), provider = $4
+                     first_attempt_at = coalesce(first_attempt_at, $3), provider = $4,
+                     lease_until = $5
                  where id = $1 and fence = $2 and status = 'in_progress'",
             )
             .bind(&message.id)
             .bind(message.fence)
             .bind(now)
             .bind(message.provider)
+            .bind(message.lease_until)
             .execute(&mut *tx)
             .await?
             .rows_affected();
@@ -270,23 +272,63 @@ impl Store {
         })
     }
 
-    /// Puts a claim back as it was, without an attempt.
+    /// Puts a claim back as it was before it. `begun`: the attempt that was recorded last
+    /// has not been sent after all, and so was none.
     ///
     /// # Errors
     /// When the database refuses.
-    pub async fn release(&self, message: &Message, now: UnixMillis) -> Result<(), StoreError> {
+    pub async fn release(
+        &self,
+        message: &Message,
+        begun: bool,
+        now: UnixMillis,
+    ) -> Result<(), StoreError> {
         on!(self, pool => {
-            sqlx::query(
+            let mut tx = pool.begin_with(self.locking().begin).await?;
+            let ours = sqlx::query(
                 "update sms_outbox
-                 set status = 'pending', next_attempt_at = $3, lease_owner = '', lease_until = 0
+                 set status = 'pending', next_attempt_at = $3, lease_owner = '', lease_until = 0,
+                     attempt_count = attempt_count - $4,
+                     first_attempt_at = case when attempt_count > $4 then first_attempt_at end
                  where id = $1 and fence = $2 and status = 'in_progress'",
             )
             .bind(&message.id)
             .bind(message.fence)
             .bind(now)
-            .execute(pool)
-            .await?;
+            .bind(i64::from(begun))
+            .execute(&mut *tx)
+            .await?
+            .rows_affected();
+            if ours == 1 && begun {
+                sqlx::query("delete from sms_attempt where outbox_id = $1 and attempt_no = $2")
+                    .bind(&message.id)
+                    .bind(message.attempts)
+                    .execute(&mut *tx)
+                    .await?;
+            }
+            tx.commit().await?;
             Ok(())
+        })
+    }
+
+    /// Opens the question about every `unknown` message again whose first attempt is no
+    /// older than `since`: the provider still knows its key. Returns how many.
+    ///
+    /// # Errors
+    /// When the database refuses.
+    pub async fn ask_again(&self, since: UnixMillis, now: UnixMillis) -> Result<u64, StoreError> {
+        on!(self, pool => {
+            let reopened = sqlx::query(
+                "update sms_outbox
+                 set status = 'pending', next_step = 'ask', lookup_count = 0, next_attempt_at = $2
+                 where status = 'unknown' and first_attempt_at >= $1",
+            )
+            .bind(since)
+            .bind(now)
+            .execute(pool)
+            .await?
+            .rows_affected();
+            Ok(reopened)
         })
     }
 

@@ -100,6 +100,6 @@ async fn version(pool: &PgPool) -> Result<i64, sqlx::Error> {
 fn code(error: &sqlx::Error) -> Option<String> {
     error
         .as_database_error()
-        .and_then(|error| error.code())
+        .and_then(sqlx::error::DatabaseError::code)
         .map(std::borrow::Cow::into_owned)
 }
