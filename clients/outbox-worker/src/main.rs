@@ -111,8 +111,10 @@ enum Failure {
 impl Failure {
     fn code(&self) -> u8 {
         match self {
-            Self::Config(_) | Self::Store(StoreError::UnknownScheme) => exit::CONFIG,
-            Self::Store(StoreError::Database(sqlx::Error::Configuration(_))) => exit::CONFIG,
+            Self::Config(_)
+            | Self::Store(
+                StoreError::UnknownScheme | StoreError::Database(sqlx::Error::Configuration(_)),
+            ) => exit::CONFIG,
             Self::Store(_) => exit::TRY_AGAIN,
             Self::Conflict(_) => exit::CONFLICT,
             Self::Port(..) | Self::Http(_) | Self::Io(_) => 1,
