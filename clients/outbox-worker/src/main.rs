@@ -8,7 +8,6 @@ use outbox_worker::config::{ConfigError, DatabaseConfig, WorkerConfig};
 use outbox_worker::receipts;
 use outbox_worker::store::{Enqueued, NewMessage, Store, StoreError};
 use outbox_worker::worker::{self, Until};
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -215,16 +214,10 @@ async fn work(
         return Ok(());
     };
     if let Some(port) = config.port {
-        let listener = TcpListener::bind(("127.0.0.1", port))
+        let secret = config.webhook_secret.clone();
+        receipts::start(port, store.clone(), secret, stop.clone())
             .await
             .map_err(|error| Failure::Port(port, error))?;
-        let secret = config.webhook_secret.clone();
-        tokio::spawn(receipts::serve(
-            listener,
-            store.clone(),
-            secret,
-            stop.clone(),
-        ));
     }
     info!(worker = config.worker_id, ?until, "working");
     worker::run(store, config, until, stop).await?;

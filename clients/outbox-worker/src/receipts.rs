@@ -5,6 +5,7 @@
 //! somebody who recorded it changes nothing, since its event id is known.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,8 +34,47 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long it may take over its body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves until told to stop.
-pub async fn serve(listener: TcpListener, store: Store, secret: String, stop: CancellationToken) {
+/// How often a worker that stands by looks whether the port has become free.
+const STAND_BY: Duration = Duration::from_millis(250);
+
+/// Serves on this port until told to stop. Of several workers on one host the first has
+/// the port; the others stand by, and one of them takes over when it is gone.
+///
+/// # Errors
+/// When the port cannot be had for another reason than that it is in use.
+pub async fn start(
+    port: u16,
+    store: Store,
+    secret: String,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
+    let address = ("127.0.0.1", port);
+    match TcpListener::bind(address).await {
+        Ok(listener) => {
+            tokio::spawn(serve(listener, store, secret, stop));
+        }
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            warn!(port, "the port is in use; standing by");
+            tokio::spawn(async move {
+                let listener = loop {
+                    tokio::select! {
+                        () = tokio::time::sleep(STAND_BY) => {}
+                        () = stop.cancelled() => return,
+                    }
+                    if let Ok(listener) = TcpListener::bind(address).await {
+                        break listener;
+                    }
+                };
+                info!(port, "taking over the port");
+                serve(listener, store, secret, stop).await;
+            });
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+async fn serve(listener: TcpListener, store: Store, secret: String, stop: CancellationToken) {
     let app = Arc::new(App { store, secret });
     loop {
         let stream = tokio::select! {

@@ -20,6 +20,7 @@ on_both_databases!(
     a_receipt_that_no_message_bears_is_kept,
     a_receipt_that_cannot_be_read_is_refused,
     a_receipt_before_the_response_ends_the_retries,
+    another_worker_takes_the_port_over,
     the_metrics_count_what_waits_for_a_person,
 );
 
@@ -187,6 +188,20 @@ fn a_receipt_before_the_response_ends_the_retries(lab: &Lab) {
     assert_eq!(lab.status("login-1"), ("sent".to_owned(), 1));
     assert_eq!(lab.attempt_states(), ["SUBMISSION_UNKNOWN"]);
     assert_eq!(provider.submissions().len(), 1);
+}
+
+fn another_worker_takes_the_port_over(lab: &Lab) {
+    let (endpoint, first, key) = an_unknown_message(lab);
+    let _second = lab.start_worker(&[
+        ("SMS_API_BASE", "http://127.0.0.1:9"),
+        ("SMS_KEY_RETENTION", "0s"),
+        ("PORT", &endpoint.port()),
+    ]);
+    first.kill();
+    endpoint.ready();
+    let status = endpoint.send(SECRET, &receipt("evt_1", &key, "sent"));
+    assert_eq!(status, 200);
+    assert_eq!(lab.status("login-1").0, "sent");
 }
 
 fn the_metrics_count_what_waits_for_a_person(lab: &Lab) {
