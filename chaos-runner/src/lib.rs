@@ -10,4 +10,5 @@ pub mod intent;
 pub mod plan;
 pub mod policy;
 pub mod scenario;
+pub mod suite;
 pub mod verdict;

@@ -35,8 +35,8 @@ pub struct Scenario {
     pub why: String,
     /// Words to select it by.
     pub tags: Vec<String>,
-    /// The file, as it was named.
-    pub file: String,
+    /// The file, as it was named; `None` for one of the embedded suite.
+    pub file: Option<String>,
     /// What it needs of the client, said or inferred, in the order of [`Need`].
     pub needs: Vec<Need>,
     /// The faults, in the order of the file.
@@ -82,7 +82,7 @@ impl Scenario {
             title: self.title.clone(),
             why: self.why.clone(),
             tags: self.tags.clone(),
-            file: Some(self.file.clone()),
+            file: self.file.clone(),
             needs: self.needs.clone(),
             seed,
             intents: invent::intents(&self.wanted, &self.name, seed),

@@ -117,7 +117,7 @@ pub(crate) fn scenario(
         title: raw.title.clone(),
         why: raw.why.clone(),
         tags: raw.tags.clone(),
-        file: document.file.to_owned(),
+        file: Some(document.file.to_owned()),
         failover: needs.contains(&Need::Failover),
         needs,
         faults,
