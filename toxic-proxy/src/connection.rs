@@ -146,6 +146,8 @@ impl Connection {
         traffic.closed(self.id, client_end, upstream_end);
     }
 
+    /// The upstream was not reached, or has hung up before we noticed that it
+    /// had been.
     fn unreachable(
         &self,
         client: TcpStream,
@@ -153,9 +155,14 @@ impl Connection {
         traffic: &Traffic,
         error: &std::io::Error,
     ) {
-        tracing::warn!(connection = self.id, upstream, %error, "upstream not reached; client closed");
-        Half::new(client).close(false);
-        traffic.closed(self.id, SideEnd::Fin, SideEnd::Unreachable);
+        let reset = error.kind() == std::io::ErrorKind::ConnectionReset;
+        tracing::warn!(connection = self.id, upstream, %error, reset, "upstream not reached; client closed");
+        Half::new(client).close(reset);
+        if reset {
+            traffic.closed(self.id, SideEnd::Rst, SideEnd::Rst);
+        } else {
+            traffic.closed(self.id, SideEnd::Fin, SideEnd::Unreachable);
+        }
     }
 
     fn poll_closing(&self, cx: &mut Context<'_>) -> Poll<()> {

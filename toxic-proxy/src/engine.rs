@@ -119,19 +119,25 @@ impl Engine {
     }
 
     async fn add_or_replace(&self, new: NewProxy) -> Result<ProxyInfo, Error> {
-        let address = resolve(&new.listen).await?;
+        // Looked up before the lock is taken.
+        let matters = new.enabled || self.find(&new.name).is_ok();
+        let address = if matters {
+            Some(resolve(&new.listen).await?)
+        } else {
+            None
+        };
         let (info, closing) = {
             let mut map = self.map();
             let mut closing = Closing::default();
             if let Some(existing) = map.get(&new.name) {
-                if !existing.differs(address, &new.upstream) {
+                if address.is_some_and(|address| !existing.differs(address, &new.upstream)) {
                     return Ok(existing.info());
                 }
                 closing = existing.stop();
             }
-            let enabled = new.enabled;
+            let address = address.filter(|_| new.enabled);
             let proxy = Proxy::new(new, self.shared.seed, self.shared.runtime.clone());
-            if enabled {
+            if let Some(address) = address {
                 proxy.start(address)?;
             }
             map.insert(proxy.name.clone(), Arc::clone(&proxy));

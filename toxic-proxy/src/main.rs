@@ -4,6 +4,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -85,6 +86,7 @@ fn start_logs(arguments: &Arguments) -> Result<(), String> {
         .map_err(|error| format!("--log-level {}: {error}", arguments.log_level))?;
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     match arguments.log_format {
         Format::Text => logs.init(),

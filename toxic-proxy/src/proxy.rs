@@ -168,6 +168,9 @@ pub(crate) async fn resolve(listen: &str) -> Result<SocketAddr, Error> {
         let port: u16 = port.parse().map_err(|_| fail(invalid("invalid port")))?;
         return Ok((Ipv6Addr::UNSPECIFIED, port).into());
     }
+    if !listen.contains(':') {
+        return Err(fail(invalid("missing port in address")));
+    }
     let addresses: Vec<SocketAddr> = tokio::net::lookup_host(listen)
         .await
         .map_err(fail)?

@@ -77,7 +77,8 @@ pub enum ConnectionEvent {
         /// `Fin` or `Rst`.
         how: SideEnd,
     },
-    /// Both sides are closed.
+    /// Both sides are closed. Without an `Opened` before it where the upstream
+    /// has reset the connection at once, before the proxy had its address.
     Closed {
         /// The connection.
         id: u64,

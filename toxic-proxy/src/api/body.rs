@@ -17,7 +17,7 @@ fn first_value(bytes: &[u8]) -> Result<Value, Error> {
     {
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) => Err(Error::BadRequest(error.to_string())),
-        None => Err(Error::BadRequest("EOF: the body is empty".to_owned())),
+        None => Err(Error::BadRequest("EOF".to_owned())),
     }
 }
 
