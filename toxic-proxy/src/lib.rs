@@ -62,6 +62,8 @@ mod half;
 mod item;
 mod link;
 mod listener;
+#[cfg(test)]
+mod properties;
 mod proxy;
 mod pump;
 mod schedule;
