@@ -1,6 +1,6 @@
 //! Embeds the standard suite: every file in `scenarios/`, by name, in the order of names.
 
-use std::{env, fmt::Write as _, fs, path::Path};
+use std::{env, ffi::OsStr, fmt::Write as _, fs, path::Path};
 
 fn main() {
     let manifest = env::var("CARGO_MANIFEST_DIR").expect("cargo names the crate's directory");
@@ -14,10 +14,12 @@ fn main() {
     files.sort();
     let mut list = String::from("[\n");
     for file in files {
-        let name = file.file_name().expect("a file has a name");
-        // Debug notation of a path is Rust's notation of a text.
-        writeln!(list, "    ({name:?}, include_str!({file:?})),").expect("writing to a text");
         println!("cargo::rerun-if-changed={}", file.display());
+        let name = file.file_name().and_then(OsStr::to_str);
+        let name = name.expect("a scenario's name is plain text");
+        let file = file.to_str().expect("the repository's path is text");
+        // The debug notation of a text is Rust's own.
+        writeln!(list, "    ({name:?}, include_str!({file:?})),").expect("writing to a text");
     }
     list.push_str("]\n");
     let out = env::var("OUT_DIR").expect("cargo names the output directory");

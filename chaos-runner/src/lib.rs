@@ -1,14 +1,17 @@
 //! Proves that an SMS client delivers each message exactly once, whatever the network, the
 //! provider and its own process do.
 
+pub mod cli;
 pub mod client_file;
 pub mod diagnostic;
 mod document;
+pub mod exit_code;
 pub mod fault;
 pub mod history;
 pub mod intent;
 pub mod plan;
 pub mod policy;
 pub mod scenario;
+pub mod schema;
 pub mod suite;
 pub mod verdict;

@@ -1,0 +1,186 @@
+//! `run`: the arguments, and what they mean.
+
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    str::FromStr,
+    thread,
+    time::Duration,
+};
+
+use clap::Args;
+use stub_provider::duration::Span;
+
+use super::{OutputArgs, Verbosity};
+use crate::{client_file::ClientFile, diagnostic::FileError, scenario::Scenario, suite};
+
+/// The seed where none is given: the same messages every time.
+const SEED: u64 = 1;
+
+/// The client file where none is given.
+const CLIENT: &str = "client.toml";
+
+/// What can be typed after `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Scenarios: files, directories, or names in the standard suite; none: the whole suite.
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+    /// The client under test.
+    #[arg(long, value_name = "FILE", default_value = CLIENT, conflicts_with = "command")]
+    pub client: PathBuf,
+    /// A bare command as the client, run once for each message: exit code 0 means sent, any
+    /// other unknown. For instance: run -- ./send {to} {body}
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<String>,
+    /// The seed of all randomness: a number, or `random` [default: 1].
+    #[arg(long, value_name = "N", value_parser = seed)]
+    pub seed: Option<u64>,
+    /// How many scenarios run at once [default: four for each core].
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Only scenarios that bear this tag; may be given several times.
+    #[arg(long, value_name = "TAG")]
+    pub only: Vec<String>,
+    /// How long the whole run may take, as in 10m; what is not done by then does not run.
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<Span>,
+    /// Stop at the first scenario that fails.
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Where each run leaves a directory of its own.
+    #[arg(long, value_name = "DIR", default_value = "target/chaos")]
+    pub report: PathBuf,
+    /// Write a report in `JUnit`'s XML to this file.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write a JSON report to this file.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Use this Toxiproxy server, by the address of its API, in place of the embedded engine.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub toxiproxy: Option<Toxiproxy>,
+    /// Findings below this severity do not fail the run.
+    #[arg(long, value_name = "SEVERITY")]
+    pub min_severity: Option<String>,
+}
+
+/// The address of a Toxiproxy server's API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toxiproxy {
+    /// A name or an IP address.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl FromStr for Toxiproxy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write a host and a port, as in localhost:8474".to_owned();
+        let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let port = port.parse().map_err(|_| wrong())?;
+        if host.is_empty() || host.contains('/') {
+            return Err(wrong());
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+        })
+    }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    if text == "random" {
+        return Ok(rand::random());
+    }
+    text.parse()
+        .map_err(|_| "a seed is a whole number that is not negative, or `random`".to_owned())
+}
+
+/// What a run is asked to do.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The client under test.
+    pub client: ClientFile,
+    /// What it is put through, in order; may be empty where no scenario bears the tags.
+    pub scenarios: Vec<Scenario>,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// How many scenarios run at once.
+    pub jobs: NonZeroUsize,
+    /// How long the whole run may take.
+    pub max_time: Option<Duration>,
+    /// Whether to stop at the first scenario that fails.
+    pub fail_fast: bool,
+    /// Where the run leaves a directory of its own.
+    pub report: PathBuf,
+    /// Where to write a `JUnit` report.
+    pub junit: Option<PathBuf>,
+    /// Where to write a JSON report.
+    pub json: Option<PathBuf>,
+    /// The Toxiproxy server; `None`: the embedded engine.
+    pub toxiproxy: Option<Toxiproxy>,
+    /// Findings below this severity do not fail the run.
+    pub min_severity: Option<String>,
+    /// How much is said.
+    pub verbosity: Verbosity,
+    /// The words that choose the client, for the command that replays a scenario:
+    /// `--client client.toml`, or `-- ./send {to} {body}`.
+    pub client_words: Vec<String>,
+}
+
+impl RunArgs {
+    /// Reads the client file and the scenarios.
+    ///
+    /// # Errors
+    ///
+    /// A file or a name that is wrong, with its place.
+    pub fn options(self, output: OutputArgs) -> Result<RunOptions, FileError> {
+        let (client, client_words) = if self.command.is_empty() {
+            let words = vec!["--client".to_owned(), self.client.display().to_string()];
+            (client(&self.client)?, words)
+        } else {
+            let mut words = vec!["--".to_owned()];
+            words.extend(self.command.iter().cloned());
+            (ClientFile::for_command(&self.command)?, words)
+        };
+        let scenarios = suite::select(&self.scenarios, &self.only)?;
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        // Scenarios wait far more than they work.
+        let jobs = self
+            .jobs
+            .or_else(|| NonZeroUsize::new(4 * cores))
+            .unwrap_or(NonZeroUsize::MIN);
+        Ok(RunOptions {
+            client,
+            scenarios,
+            seed: self.seed.unwrap_or(SEED),
+            jobs,
+            max_time: self.max_time.map(|span| span.0),
+            fail_fast: self.fail_fast,
+            report: self.report,
+            junit: self.junit,
+            json: self.json,
+            toxiproxy: self.toxiproxy,
+            min_severity: self.min_severity,
+            verbosity: output.verbosity(),
+            client_words,
+        })
+    }
+}
+
+fn client(path: &Path) -> Result<ClientFile, FileError> {
+    if path == Path::new(CLIENT) && !path.exists() {
+        return Err(FileError::new(
+            "the command line",
+            "there is no client to test: no client.toml here, and no --client",
+        )
+        .help(
+            "name one with --client FILE, give a command after `--` \
+             (run -- ./send {to} {body}), or let `chaos-runner init` write one",
+        ));
+    }
+    ClientFile::load(path)
+}
