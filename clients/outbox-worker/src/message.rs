@@ -90,6 +90,8 @@ pub struct Message {
     pub touched: bool,
     /// Some attempt may have been *accepted* without our knowing.
     pub ambiguous: bool,
+    /// A newer challenge for the same login has made it useless.
+    pub superseded: bool,
     /// Which provider it is bound to: 1 or 2.
     pub provider: i64,
     /// What is to be done next.

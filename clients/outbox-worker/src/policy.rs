@@ -102,7 +102,9 @@ impl Policy {
             at.saturating_add(millis(self.attempt_time))
                 >= first.saturating_add(millis(self.key_retention))
         };
-        if message.expires_at.is_some_and(expired) {
+        if message.superseded {
+            Some(Rule::Superseded)
+        } else if message.expires_at.is_some_and(expired) {
             Some(Rule::Expired)
         } else if message.attempts >= self.max_attempts {
             Some(Rule::Attempts)
@@ -229,6 +231,7 @@ mod tests {
             first_attempt_at: Some(NOW),
             touched: true,
             ambiguous: false,
+            superseded: false,
             provider: 1,
             next_step: NextStep::Send,
             rule: None,

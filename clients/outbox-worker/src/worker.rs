@@ -1,16 +1,18 @@
 //! The loop that sends: sweeps, claims, lets deliveries run side by side, and sleeps
 //! until the next row is due. What happens to one claimed row is `delivery`'s part.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::clock::{self, UnixMillis};
 use crate::config::WorkerConfig;
 use crate::delivery::Delivery;
+use crate::message::Message;
 use crate::provider::Providers;
 use crate::store::{Schedule, Store, StoreError};
 
@@ -50,9 +52,9 @@ pub async fn run(
         Until::Passed => started,
         Until::Stopped | Until::Drained => clock::now(),
     };
-    let mut running = JoinSet::new();
+    let mut running = Running::default();
     while !stop.is_cancelled() {
-        let free = config.concurrency - running.len();
+        let free = config.concurrency - running.tasks.len();
         let schedule = match round(&delivery, &mut running, free.min(config.batch), horizon()).await
         {
             Ok(schedule) => schedule,
@@ -70,22 +72,23 @@ pub async fn run(
             Until::Drained => schedule.is_empty(),
             Until::Passed => schedule.next_due.is_none_or(|due| due > started),
         };
-        if done && running.is_empty() {
+        if done && running.tasks.is_empty() {
             break;
         }
-        let pause = pause(schedule, &config, running.len() < config.concurrency);
+        let pause = pause(schedule, &config, running.tasks.len() < config.concurrency);
         tokio::select! {
-            Some(ended) = running.join_next() => report(ended),
+            true = running.next() => {}
             () = tokio::time::sleep(pause) => {}
             () = stop.cancelled() => {}
         }
     }
-    if !running.is_empty() {
-        info!(in_flight = running.len(), "stopping: letting attempts end");
+    if !running.tasks.is_empty() {
+        info!(
+            in_flight = running.tasks.len(),
+            "stopping: letting attempts end"
+        );
     }
-    while let Some(ended) = running.join_next().await {
-        report(ended);
-    }
+    while running.next().await {}
     store.close().await;
     Ok(())
 }
@@ -104,7 +107,7 @@ async fn reopen(delivery: &Delivery) {
 /// One look at the table: what is stale goes back, what was due by `horizon` is taken.
 async fn round(
     delivery: &Arc<Delivery>,
-    running: &mut JoinSet<()>,
+    running: &mut Running,
     limit: usize,
     horizon: UnixMillis,
 ) -> Result<Schedule, StoreError> {
@@ -113,7 +116,7 @@ async fn round(
     let mut schedule = store.schedule().await?;
     let now = clock::now();
     if schedule.next_lease_end.is_some_and(|end| end <= now) {
-        for intent in store.sweep(now).await? {
+        for intent in store.sweep(now, &running.live()).await? {
             warn!(
                 intent,
                 "a claim outlived its lease; the message goes on under its key"
@@ -127,7 +130,7 @@ async fn round(
             .claim(&config.worker_id, horizon, lease_until, limit)
             .await?
         {
-            running.spawn(Arc::clone(delivery).deliver(message));
+            running.spawn(delivery, message);
         }
         schedule = store.schedule().await?;
     }
@@ -138,14 +141,42 @@ async fn round(
 /// another process may have put something in.
 fn pause(schedule: Schedule, config: &WorkerConfig, can_claim: bool) -> Duration {
     let due = schedule.next_due.filter(|_| can_claim);
-    let next = due.into_iter().chain(schedule.next_lease_end).min();
     let now = clock::now();
+    // One that has ended and is not swept belongs to a delivery that runs here.
+    let lease_end = schedule.next_lease_end.filter(|end| *end > now);
+    let next = due.into_iter().chain(lease_end).min();
     next.map_or(config.poll, |at| clock::until(at, now).min(config.poll))
 }
 
-fn report(ended: Result<(), tokio::task::JoinError>) {
-    if let Err(error) = ended {
-        // Its claim runs out and is swept, as if the process had died.
-        warn!(%error, "a delivery did not end properly");
+/// The deliveries that run, and the row of each.
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<()>,
+    rows: HashMap<task::Id, String>,
+}
+
+impl Running {
+    fn spawn(&mut self, delivery: &Arc<Delivery>, message: Message) {
+        let row = message.id.clone();
+        let handle = self.tasks.spawn(Arc::clone(delivery).deliver(message));
+        self.rows.insert(handle.id(), row);
+    }
+
+    /// Waits until one ends; false where none runs.
+    async fn next(&mut self) -> bool {
+        match self.tasks.join_next_with_id().await {
+            None => return false,
+            Some(Ok((task, ()))) => self.rows.remove(&task),
+            Some(Err(error)) => {
+                // Its claim runs out and is swept, as if the process had died.
+                warn!(%error, "a delivery did not end properly");
+                self.rows.remove(&error.id())
+            }
+        };
+        true
+    }
+
+    fn live(&self) -> HashSet<String> {
+        self.rows.values().cloned().collect()
     }
 }

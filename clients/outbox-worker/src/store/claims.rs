@@ -3,6 +3,8 @@
 //! A claim is a lease with a fence. Every later write names the fence it was made under,
 //! so that a worker that slept through its lease can change nothing any more.
 
+use std::collections::HashSet;
+
 use sqlx::Row;
 
 use super::{Store, StoreError, on};
@@ -55,7 +57,7 @@ pub struct AttemptEnd {
 }
 
 const CLAIMED_COLUMNS: &str = "id, intent, customer, recipient, body, fingerprint, attempt_count, \
-    lookup_count, first_attempt_at, touched, ambiguous, provider, next_step, rule, created_at, \
+    lookup_count, first_attempt_at, touched, ambiguous, superseded, provider, next_step, rule, created_at, \
     expires_at, fence, lease_until";
 
 impl Store {
@@ -121,6 +123,7 @@ impl Store {
                     first_attempt_at: row.try_get("first_attempt_at")?,
                     touched: row.try_get("touched")?,
                     ambiguous: row.try_get("ambiguous")?,
+                    superseded: row.try_get("superseded")?,
                     provider: row.try_get("provider")?,
                     next_step: match row.try_get::<String, _>("next_step")?.as_str() {
                         "ask" => NextStep::Ask,
@@ -334,11 +337,16 @@ impl Store {
 
     /// Takes rows whose lease has run out from whoever held them. An attempt that had
     /// begun may have been accepted: it becomes `SUBMISSION_UNKNOWN`, and the row goes
-    /// on under the same key. Returns the intents.
+    /// on under the same key. Rows in `live` are being worked on right here, late as they
+    /// may be, and are left alone. Returns the intents.
     ///
     /// # Errors
     /// When the database refuses.
-    pub async fn sweep(&self, now: UnixMillis) -> Result<Vec<String>, StoreError> {
+    pub async fn sweep(
+        &self,
+        now: UnixMillis,
+        live: &HashSet<String>,
+    ) -> Result<Vec<String>, StoreError> {
         let stale = format!(
             "select id, intent from sms_outbox where status = 'in_progress' and lease_until <= $1 {}",
             self.locking().rows
@@ -349,6 +357,9 @@ impl Store {
             let mut intents = Vec::with_capacity(rows.len());
             for row in &rows {
                 let id: String = row.try_get("id")?;
+                if live.contains(&id) {
+                    continue;
+                }
                 let begun = sqlx::query(
                     "update sms_attempt
                      set state = 'SUBMISSION_UNKNOWN', detail = 'the lease ran out', ended_at = $2

@@ -104,17 +104,16 @@ impl Store {
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();
-                // Attempted: it is not sent again, but what became of it is still asked.
+                // Attempted, or just being so: no further attempt is made, but what became
+                // of it is still asked.
                 let stopped = sqlx::query(
-                    "update sms_outbox set next_step = 'ask', rule = $4, next_attempt_at = $5
+                    "update sms_outbox set superseded = true
                      where customer = $1 and login = $2 and id <> $3
-                       and status = 'pending' and next_step = 'send'",
+                       and status in ('pending', 'in_progress')",
                 )
                 .bind(&new.customer)
                 .bind(login)
                 .bind(&id)
-                .bind(Rule::Superseded.as_str())
-                .bind(now)
                 .execute(&mut *tx)
                 .await?
                 .rows_affected();

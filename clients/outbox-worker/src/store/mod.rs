@@ -92,6 +92,7 @@ const SCHEMA: [&str; 7] = [
         next_attempt_at bigint not null,
         touched boolean not null default false,
         ambiguous boolean not null default false,
+        superseded boolean not null default false,
         provider bigint not null default 1,
         lease_owner text not null default '',
         lease_until bigint not null default 0,

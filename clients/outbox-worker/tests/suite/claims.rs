@@ -1,5 +1,6 @@
 //! Claims, as the worker makes them: exclusive, leased and fenced.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use outbox_worker::clock;
@@ -16,6 +17,7 @@ on_both_databases!(
     an_attempt_cut_off_by_the_lease_may_have_been_accepted,
     a_claim_without_an_attempt_goes_back_unharmed,
     an_attempt_that_was_not_sent_is_none,
+    the_sweeper_leaves_alone_what_is_worked_on_right_here,
 );
 
 fn open(lab: &Lab, work: impl AsyncFnOnce(Store)) {
@@ -74,7 +76,10 @@ fn a_worker_that_slept_through_its_lease_changes_nothing(lab: &Lab) {
         let now = clock::now();
         assert!(store.begin_attempt(&slept, now).await.expect("it answers"));
         slept.attempts += 1;
-        assert_eq!(store.sweep(now).await.expect("it answers"), ["login-1"]);
+        assert_eq!(
+            store.sweep(now, &HashSet::new()).await.expect("it answers"),
+            ["login-1"]
+        );
         let taken = claim(&store, "second").await.remove(0);
         assert!(taken.fence > slept.fence);
 
@@ -96,7 +101,7 @@ fn an_attempt_cut_off_by_the_lease_may_have_been_accepted(lab: &Lab) {
         let cut = claim(&store, "first").await.remove(0);
         let now = clock::now();
         assert!(store.begin_attempt(&cut, now).await.expect("it answers"));
-        store.sweep(now).await.expect("it answers");
+        store.sweep(now, &HashSet::new()).await.expect("it answers");
         let next = claim(&store, "second").await.remove(0);
         assert!(next.ambiguous && next.touched);
         assert_eq!((next.attempts, next.id), (1, cut.id));
@@ -107,7 +112,10 @@ fn an_attempt_cut_off_by_the_lease_may_have_been_accepted(lab: &Lab) {
 fn a_claim_without_an_attempt_goes_back_unharmed(lab: &Lab) {
     open(lab, async |store| {
         claim(&store, "first").await;
-        store.sweep(clock::now()).await.expect("it answers");
+        store
+            .sweep(clock::now(), &HashSet::new())
+            .await
+            .expect("it answers");
         let next = claim(&store, "second").await.remove(0);
         assert!(!next.ambiguous && !next.touched);
         assert_eq!((next.attempts, next.first_attempt_at), (0, None));
@@ -133,4 +141,17 @@ fn an_attempt_that_was_not_sent_is_none(lab: &Lab) {
         assert_eq!((next.attempts, next.first_attempt_at), (0, None));
     });
     assert!(lab.attempt_states().is_empty());
+}
+
+fn the_sweeper_leaves_alone_what_is_worked_on_right_here(lab: &Lab) {
+    open(lab, async |store| {
+        let late = claim(&store, "first").await.remove(0);
+        let live = HashSet::from([late.id.clone()]);
+        let now = clock::now();
+        let swept = store.sweep(now, &live).await.expect("it answers");
+        assert!(swept.is_empty());
+        let settled = store.settle(&late, None, unknown(), Next::Sent, None, now);
+        assert!(settled.await.expect("it answers"));
+    });
+    assert_eq!(lab.status("login-1").0, "sent");
 }

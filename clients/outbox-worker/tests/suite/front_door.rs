@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::lab::{Lab, drain, text};
+use crate::lab::{IMPATIENT, Lab, drain, text};
 use crate::provider::{Act, accepting, submitting};
 
 on_both_databases!(
@@ -13,6 +13,7 @@ on_both_databases!(
     two_customers_may_use_one_intent,
     a_newer_challenge_cancels_the_waiting_older_one,
     a_newer_challenge_stops_the_retries_of_the_older_one,
+    a_challenge_superseded_in_flight_is_not_sent_again,
     any_number_of_processes_may_migrate_at_once,
 );
 
@@ -94,6 +95,24 @@ fn a_newer_challenge_stops_the_retries_of_the_older_one(lab: &Lab) {
         .expect("the program starts");
     assert!(output.status.success());
     lab.enqueue("login-2", &["--login", "ada"]);
+    drain(lab, &provider);
+    assert_eq!(lab.status("login-1"), ("unknown".to_owned(), 1));
+    assert_eq!(lab.status("login-2"), ("sent".to_owned(), 1));
+}
+
+fn a_challenge_superseded_in_flight_is_not_sent_again(lab: &Lab) {
+    let provider = submitting(|number| match number {
+        1 => Act::Hang,
+        _ => Act::accept(),
+    });
+    let url = provider.url();
+    lab.enqueue("login-1", &["--login", "ada"]);
+    let mut env = vec![("SMS_API_BASE", url.as_str())];
+    env.extend(IMPATIENT);
+    let worker = lab.start_worker(&env);
+    provider.next();
+    lab.enqueue("login-2", &["--login", "ada"]);
+    assert!(worker.terminate());
     drain(lab, &provider);
     assert_eq!(lab.status("login-1"), ("unknown".to_owned(), 1));
     assert_eq!(lab.status("login-2"), ("sent".to_owned(), 1));
