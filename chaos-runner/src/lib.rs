@@ -1,8 +1,11 @@
 //! Proves that an SMS client delivers each message exactly once, whatever the network, the
 //! provider and its own process do.
 
+pub mod bug_kind;
+pub mod checks;
 pub mod cli;
 pub mod client_file;
+pub mod diagnosis;
 pub mod diagnostic;
 mod document;
 pub mod exit_code;
@@ -13,5 +16,6 @@ pub mod plan;
 pub mod policy;
 pub mod scenario;
 pub mod schema;
+pub mod severity;
 pub mod suite;
 pub mod verdict;

@@ -2,6 +2,12 @@
 //!
 //! Owns the [`History`] of one scenario's run and its format on disk. Writing it is the run's.
 
+#[cfg(test)]
+pub(crate) mod builder;
+pub mod reply;
+pub mod retry;
+pub mod view;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +38,10 @@ pub struct History {
     pub title: String,
     /// Its file, where it has one.
     pub file: Option<String>,
+    /// The words to select it by: a check that needs many samples asks them whether the scenario
+    /// is about it.
+    #[serde(default)]
+    pub tags: Vec<String>,
     /// The seed.
     pub seed: u64,
     /// The engine that put the network faults in place: `embedded`, or the real server's name.

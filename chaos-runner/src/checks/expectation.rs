@@ -1,0 +1,98 @@
+//! Did what the scenario itself asks for come out?
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::history::view::View;
+
+/// Cites the outcome, or the last that was seen of the intent.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    let expect = &view.history.expect;
+    for intent in view.intents() {
+        let number = intent.number;
+        let belief = view.belief(number);
+        let attempts: Vec<u64> = view.tries(number).iter().take(2).map(|a| a.id).collect();
+        if !expect.outcomes.is_empty() {
+            match belief {
+                None => seen.open(format!("nobody asked what became of intent {number}")),
+                Some(belief) if belief.outcome.is_none_or(|o| !expect.outcomes.contains(&o)) => {
+                    let allowed: Vec<_> = expect.outcomes.iter().map(|o| o.as_str()).collect();
+                    seen.saw(Symptom {
+                        kind: SymptomKind::UnexpectedOutcome,
+                        intent: Some(number),
+                        evidence: vec![belief.mark.seq],
+                        attempts: attempts.clone(),
+                        detail: format!(
+                            "the client says `{}`, the scenario allows {}",
+                            belief.outcome.map_or("nothing", |o| o.as_str()),
+                            allowed.join(", ")
+                        ),
+                    });
+                }
+                Some(_) => {}
+            }
+        }
+        let alike = view.alike(number);
+        let each = expect.deliveries.unwrap_or(0) as usize * alike.len();
+        let delivered: usize = alike.iter().map(|n| view.deliveries(*n).len()).sum();
+        if delivered < each && alike.first() == Some(&number) {
+            seen.saw(Symptom {
+                kind: SymptomKind::DeliveredTooSeldom,
+                intent: Some(number),
+                evidence: belief.map_or_else(|| vec![view.last_seq], |b| vec![b.mark.seq]),
+                attempts,
+                detail: format!("{delivered} deliveries where {each} should be"),
+            });
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        history::{History, builder::tale},
+        intent::Outcome,
+    };
+
+    fn expecting(outcome: Outcome, deliveries: u32, sent: bool) -> History {
+        let t = tale("expect", 1).given(|h| {
+            h.expect.outcomes = vec![outcome];
+            h.expect.deliveries = Some(deliveries);
+        });
+        let t = t.ask(1, Some("k"));
+        let t = if sent { t.accept() } else { t.refuse(400) };
+        t.believe(1, if sent { Outcome::Sent } else { Outcome::Failed })
+            .settle()
+    }
+
+    #[test]
+    fn what_was_asked_for_passes() {
+        let history = expecting(Outcome::Sent, 1, true);
+        assert_eq!(check(&View::new(&history)), Observed::default());
+    }
+
+    #[test]
+    fn another_outcome_and_too_few_deliveries_are_seen() {
+        let history = expecting(Outcome::Sent, 1, false);
+        let seen = check(&View::new(&history));
+        assert_eq!(
+            seen.symptoms.iter().map(|s| s.kind).collect::<Vec<_>>(),
+            [
+                SymptomKind::UnexpectedOutcome,
+                SymptomKind::DeliveredTooSeldom
+            ]
+        );
+    }
+
+    #[test]
+    fn a_client_that_is_not_asked_decides_nothing() {
+        let history = tale("mute", 1)
+            .given(|h| h.expect.outcomes = vec![Outcome::Sent])
+            .ask(1, Some("k"))
+            .accept()
+            .settle();
+        let seen = check(&View::new(&history));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+}

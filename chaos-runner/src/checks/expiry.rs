@@ -1,0 +1,93 @@
+//! Was anything sent after it had become useless?
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::history::view::View;
+
+/// The way of a request from the client's decision to the provider, in microseconds.
+const ON_THE_WAY_US: u64 = 50_000;
+
+/// Cites the submission and the request that came too late.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    let mut expires = false;
+    for intent in view.intents() {
+        let Some(at) = view.expires_at_us(intent.number) else {
+            continue;
+        };
+        expires = true;
+        let late = view.tries(intent.number).into_iter().find(|a| {
+            // A connection opened in time may have been slow to carry its request.
+            let opened = view
+                .connection(a.provider, a.connection)
+                .opened
+                .filter(|_| a.nth_on_connection == 1)
+                .map_or(a.arrived.at_us, |m| m.at_us.min(a.arrived.at_us));
+            opened > at.saturating_add(ON_THE_WAY_US)
+        });
+        if let Some(late) = late {
+            let mut evidence: Vec<u64> = view
+                .submissions(intent.number)
+                .first()
+                .map(|s| s.began.seq)
+                .into_iter()
+                .collect();
+            evidence.push(late.arrived.seq);
+            seen.saw(Symptom {
+                kind: SymptomKind::AttemptAfterExpiry,
+                intent: Some(intent.number),
+                evidence,
+                attempts: vec![late.id],
+                detail: format!(
+                    "a request {} ms after the message had expired",
+                    late.arrived.at_us.saturating_sub(at) / 1_000
+                ),
+            });
+        }
+    }
+    if !expires {
+        seen.open("no message expires");
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::history::{History, builder::tale};
+
+    fn retried_after(millis: u64) -> History {
+        // The expiry is written when the intent is submitted.
+        tale("otp", 1)
+            .given(|h| {
+                h.events.clear();
+                h.intents[0].expires_after = Some(Duration::from_secs(1));
+            })
+            .submit(1, crate::history::Submission::First, true)
+            .ask(1, Some("k"))
+            .refuse(503)
+            .wait(millis)
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent()
+    }
+
+    #[test]
+    fn a_request_in_time_passes() {
+        assert_eq!(check(&View::new(&retried_after(500))), Observed::default());
+    }
+
+    #[test]
+    fn a_request_after_the_expiry_is_seen() {
+        let seen = check(&View::new(&retried_after(1_200)));
+        assert_eq!(seen.symptoms[0].kind, SymptomKind::AttemptAfterExpiry);
+        assert_eq!(seen.symptoms[0].attempts, [2]);
+    }
+
+    #[test]
+    fn a_message_without_expiry_decides_nothing() {
+        let history = tale("ever", 1).ask(1, Some("k")).accept().all_sent();
+        assert!(!check(&View::new(&history)).undecided.is_empty());
+    }
+}

@@ -1,0 +1,163 @@
+//! Did the client give up on a passing error while it had attempts left?
+
+use super::{Observed, Symptom, SymptomKind, retry_after::Form};
+use crate::{
+    history::{
+        reply::{Reply, reply},
+        retry::own_count,
+        view::View,
+    },
+    intent::Outcome,
+};
+
+/// A retention under which a client may rightly stop before its attempts are used up, in
+/// microseconds.
+const SHORT_RETENTION_US: u64 = 5_000_000;
+
+/// Cites the last request and the outcome.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    let Some(maximum) = view.history.client.policy.max_attempts else {
+        seen.open("the client promises no number of attempts");
+        return seen;
+    };
+    if !view.history.provider.has_key {
+        seen.open("the provider's API has no key: giving up is right");
+        return seen;
+    }
+    for intent in view.intents() {
+        let number = intent.number;
+        let Some(belief) = view.belief(number) else {
+            seen.open(format!("nobody asked what became of intent {number}"));
+            continue;
+        };
+        let Some(outcome @ (Outcome::Failed | Outcome::Dead)) = belief.outcome else {
+            continue;
+        };
+        if !view.deliveries(number).is_empty() || view.violence_on(number).is_some() {
+            continue;
+        }
+        let tries = view.tries(number);
+        let own = own_count(view, number);
+        let used = u32::try_from(tries.len())
+            .unwrap_or(u32::MAX)
+            .max(own.unwrap_or(0));
+        let never_arrived = tries.is_empty() && own.is_none_or(|n| n == 0);
+        let expired = view
+            .expires_at_us(number)
+            .is_some_and(|at| at <= belief.mark.at_us.saturating_add(1_000_000));
+        if used >= maximum || never_arrived || expired || key_runs_out(view, number) {
+            continue;
+        }
+        let replies: Vec<Reply> = tries.iter().map(|a| reply(view, a)).collect();
+        let passing = replies.iter().all(|r| {
+            matches!(
+                r,
+                Reply::Refused(_) | Reply::ServerError(_) | Reply::Ambiguous
+            )
+        });
+        let only_ambiguous = replies
+            .iter()
+            .all(|r| matches!(r, Reply::Ambiguous | Reply::ServerError(_)));
+        // Set aside after ambiguity: the client knows that it does not know.
+        let known_unknown = outcome == Outcome::Dead && replies.contains(&Reply::Ambiguous);
+        let form = tries
+            .last()
+            .and_then(|a| a.answer)
+            .and_then(|(_, answer)| Form::of(answer));
+        if !passing || known_unknown || matches!(form, Some(Form::Huge(_))) {
+            continue;
+        }
+        let mut evidence: Vec<u64> = tries.last().map(|a| a.arrived.seq).into_iter().collect();
+        evidence.push(belief.mark.seq);
+        seen.saw(Symptom {
+            kind: SymptomKind::GivenUp {
+                only_ambiguous,
+                odd_retry_after: form.is_some_and(|f| !matches!(f, Form::Seconds(_))),
+            },
+            intent: Some(number),
+            evidence,
+            attempts: tries.last().map(|a| a.id).into_iter().collect(),
+            detail: format!("`{outcome}` after {used} of {maximum} attempts"),
+        });
+    }
+    seen
+}
+
+/// Whether the time for which the provider remembers the key may have stopped the client: it is
+/// short, or the client was told to come back only after it.
+fn key_runs_out(view: &View<'_>, intent: usize) -> bool {
+    let retention = view.history.provider.retention_us;
+    let told = view
+        .tries(intent)
+        .iter()
+        .filter_map(|a| a.answer)
+        .filter_map(|(_, answer)| Form::of(answer))
+        .any(|form| match form {
+            Form::Seconds(s) | Form::Huge(s) => s.saturating_mul(1_000_000) >= retention,
+            Form::Future(us) => us >= retention,
+            Form::Odd => false,
+        });
+    told || retention < SHORT_RETENTION_US
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::builder::tale;
+
+    #[test]
+    fn giving_up_at_the_maximum_passes() {
+        let mut t = tale("exhausted", 1).given(|h| h.client.policy.max_attempts = Some(2));
+        for _ in 0..2 {
+            t = t.ask(1, Some("k")).refuse(503);
+        }
+        let history = t.believe(1, Outcome::Dead).settle();
+        assert_eq!(check(&View::new(&history)), Observed::default());
+    }
+
+    #[test]
+    fn giving_up_on_a_503_with_attempts_left_is_seen() {
+        let history = tale("early", 1)
+            .ask(1, Some("k"))
+            .refuse(503)
+            .believe(1, Outcome::Failed)
+            .settle();
+        let seen = check(&View::new(&history));
+        assert_eq!(
+            seen.symptoms[0].kind,
+            SymptomKind::GivenUp {
+                only_ambiguous: false,
+                odd_retry_after: false
+            }
+        );
+    }
+
+    #[test]
+    fn setting_aside_after_ambiguity_or_a_permanent_error_passes() {
+        let hang = tale("hang", 1)
+            .ask(1, Some("k"))
+            .hang()
+            .believe(1, Outcome::Dead)
+            .settle();
+        assert!(check(&View::new(&hang)).symptoms.is_empty());
+        let never = tale("400", 1)
+            .ask(1, Some("k"))
+            .refuse(400)
+            .believe(1, Outcome::Failed)
+            .settle();
+        assert!(check(&View::new(&never)).symptoms.is_empty());
+    }
+
+    #[test]
+    fn without_a_promise_nothing_is_decided() {
+        let history = tale("free", 1)
+            .given(|h| h.client.policy.max_attempts = None)
+            .ask(1, Some("k"))
+            .refuse(503)
+            .believe(1, Outcome::Failed)
+            .settle();
+        let seen = check(&View::new(&history));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+}

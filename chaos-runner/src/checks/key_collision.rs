@@ -1,0 +1,126 @@
+//! Does each intent have a key of its own, and each customer their own credential?
+
+use std::collections::BTreeSet;
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::history::{
+    reply::{Reply, reply_by},
+    view::View,
+};
+
+/// Cites the two requests that share a key, or the request with the wrong credential.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    if view.history.intents.len() < 2 {
+        seen.open("one intent alone cannot collide");
+        return seen;
+    }
+    let customers: BTreeSet<&str> = view.intents().map(|i| i.customer.as_str()).collect();
+    for intent in view.intents() {
+        let alike = view.alike(intent.number);
+        for attempt in view.tries(intent.number) {
+            if attempt.customer != intent.customer && customers.contains(attempt.customer) {
+                seen.saw(Symptom {
+                    kind: SymptomKind::CredentialOfAnotherCustomer,
+                    intent: Some(intent.number),
+                    evidence: vec![attempt.arrived.seq],
+                    attempts: vec![attempt.id],
+                    detail: format!(
+                        "the message of customer `{}` bears the credential of `{}`",
+                        intent.customer, attempt.customer
+                    ),
+                });
+                break;
+            }
+            let other = view.attempts.iter().find(|a| {
+                a.arrived.seq < attempt.arrived.seq
+                    && a.key.is_some()
+                    && a.key == attempt.key
+                    && a.customer == attempt.customer
+                    && a.provider == attempt.provider
+                    && a.kind == attempt.kind
+                    && a.intent.is_some()
+                    && a.intent != attempt.intent
+                    // With equal words a retry of the first looks like the second, unless the
+                    // first was done.
+                    && (reply_by(view, a, attempt.arrived.seq) == Reply::Success
+                        || !alike.contains(&a.intent.unwrap_or_default()))
+            });
+            if let Some(other) = other {
+                seen.saw(Symptom {
+                    kind: SymptomKind::KeyOfAnotherIntent,
+                    intent: Some(intent.number),
+                    evidence: vec![other.arrived.seq, attempt.arrived.seq],
+                    attempts: vec![other.id, attempt.id],
+                    detail: format!(
+                        "intents {} and {} both bear `{}`",
+                        other.intent.unwrap_or_default(),
+                        intent.number,
+                        attempt.key.unwrap_or_default()
+                    ),
+                });
+                break;
+            }
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::builder::tale;
+
+    #[test]
+    fn two_intents_with_two_keys_pass_and_so_do_equal_keys_of_two_customers() {
+        let own = tale("own", 2)
+            .ask(1, Some("a"))
+            .accept()
+            .ask(2, Some("b"))
+            .accept()
+            .all_sent();
+        assert!(check(&View::new(&own)).symptoms.is_empty());
+        let customers = tale("customers", 2)
+            .given(|h| h.intents[1].customer = "blue".into())
+            .ask(1, Some("a"))
+            .accept()
+            .ask(2, Some("a"))
+            .accept()
+            .all_sent();
+        assert!(check(&View::new(&customers)).symptoms.is_empty());
+    }
+
+    #[test]
+    fn a_shared_key_and_a_foreign_credential_are_seen() {
+        let shared = tale("shared", 2)
+            .ask(1, Some("a"))
+            .accept()
+            .ask(2, Some("a"))
+            .replay(1)
+            .answer(201)
+            .all_sent();
+        let seen = check(&View::new(&shared));
+        assert_eq!(seen.symptoms[0].kind, SymptomKind::KeyOfAnotherIntent);
+        assert_eq!(seen.symptoms[0].attempts, [1, 2]);
+        let foreign = tale("foreign", 2)
+            .given(|h| h.intents[1].customer = "blue".into())
+            .ask(1, Some("a"))
+            .accept()
+            .as_customer("default")
+            .ask(2, Some("a"))
+            .replay(1)
+            .answer(201)
+            .all_sent();
+        let seen = check(&View::new(&foreign));
+        assert_eq!(
+            seen.symptoms.iter().map(|s| s.kind).collect::<Vec<_>>(),
+            [SymptomKind::CredentialOfAnotherCustomer]
+        );
+    }
+
+    #[test]
+    fn one_intent_decides_nothing() {
+        let history = tale("one", 1).ask(1, Some("a")).accept().all_sent();
+        assert!(!check(&View::new(&history)).undecided.is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! Was every one of several messages to one recipient on the wire?
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::{history::view::View, intent::Outcome};
+
+/// Cites the sibling's request and the last that is known of the missing one.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    let mut compared = false;
+    for intent in view.intents() {
+        let siblings: Vec<_> = view
+            .intents()
+            .filter(|i| i.to == intent.to && i.number != intent.number)
+            .collect();
+        if siblings.is_empty() {
+            continue;
+        }
+        compared = true;
+        let sibling = siblings
+            .iter()
+            .find_map(|i| view.tries(i.number).first().copied());
+        let Some(sibling) = sibling else { continue };
+        if !view.tries(intent.number).is_empty() || view.violence_on(intent.number).is_some() {
+            continue;
+        }
+        // Alike: the sibling may have been asked for twice, once for this one.
+        let alike = view.alike(intent.number);
+        let asked: usize = alike.iter().map(|n| view.deliveries(*n).len()).sum();
+        if alike.len() > 1 && asked >= alike.len() {
+            continue;
+        }
+        let belief = view.belief(intent.number);
+        // Refused at the door, set aside, or not finished: other rules speak of it.
+        let gone = match belief.map(|b| b.outcome) {
+            Some(Some(Outcome::Sent)) => true,
+            Some(None) => view.taken_on(intent.number),
+            _ => false,
+        };
+        if gone {
+            let mut evidence = vec![sibling.arrived.seq];
+            evidence.extend(belief.map(|b| b.mark.seq));
+            seen.saw(Symptom {
+                kind: SymptomKind::NeverOnWire,
+                intent: Some(intent.number),
+                evidence,
+                attempts: vec![sibling.id],
+                detail: format!(
+                    "intent {} was never requested, though intent {} to the same number was",
+                    intent.number,
+                    sibling.intent.unwrap_or_default()
+                ),
+            });
+        }
+    }
+    if !compared {
+        seen.open("no two messages to one recipient");
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::builder::{Tale, tale};
+
+    fn two_to_one() -> Tale {
+        tale("same", 2).given(|h| h.intents[1].to = h.intents[0].to.clone())
+    }
+
+    #[test]
+    fn two_requests_pass() {
+        let history = two_to_one()
+            .ask(1, Some("a"))
+            .accept()
+            .ask(2, Some("b"))
+            .accept()
+            .all_sent();
+        assert_eq!(check(&View::new(&history)), Observed::default());
+    }
+
+    #[test]
+    fn a_second_message_that_is_never_requested_is_seen() {
+        let history = two_to_one().ask(1, Some("a")).accept().all_sent();
+        let seen = check(&View::new(&history));
+        assert_eq!(seen.symptoms.len(), 1);
+        assert_eq!(seen.symptoms[0].intent, Some(2));
+    }
+
+    #[test]
+    fn messages_to_several_recipients_decide_nothing() {
+        let history = tale("apart", 2).ask(1, Some("a")).accept().all_sent();
+        let seen = check(&View::new(&history));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+}

@@ -1,0 +1,266 @@
+//! Does what the client believes at the end agree with what was delivered?
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::{
+    history::{
+        reply::{Reply, reply},
+        retry::Cause,
+        retry::retries,
+        view::View,
+    },
+    intent::{Intent, Outcome},
+};
+
+/// How long nothing was sent, before "pending" counts as stuck, where the client promises no
+/// lease; in microseconds.
+const IDLE_US: u64 = 1_000_000;
+
+/// Cites the delivery and the belief that contradict each other.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    for intent in view.intents() {
+        let Some(belief) = view.belief(intent.number) else {
+            seen.open(format!(
+                "nobody asked what became of intent {}",
+                intent.number
+            ));
+            continue;
+        };
+        let deliveries = view.deliveries(intent.number);
+        let mut evidence: Vec<u64> = deliveries
+            .iter()
+            .filter_map(|a| a.delivered.map(|(m, _)| m.seq))
+            .take(1)
+            .collect();
+        evidence.push(belief.mark.seq);
+        let tries = view.tries(intent.number);
+        let told = match belief.outcome {
+            None if !deliveries.is_empty() => Some((
+                SymptomKind::ForgottenButDelivered,
+                "delivered, and the client has no record of it".to_owned(),
+            )),
+            None if view.taken_on(intent.number) => Some((
+                SymptomKind::ForgottenAndUndelivered,
+                "taken on, not delivered, and the client has no record of it".to_owned(),
+            )),
+            Some(Outcome::Pending) => stuck(view, intent),
+            Some(Outcome::Sent) => unsent(view, intent),
+            Some(Outcome::Failed) => wrongly_failed(view, intent),
+            None | Some(Outcome::Unknown | Outcome::Dead) => None,
+        };
+        if let Some((kind, detail)) = told {
+            seen.saw(Symptom {
+                kind,
+                intent: Some(intent.number),
+                evidence,
+                attempts: tries
+                    .first()
+                    .into_iter()
+                    .chain(tries.last())
+                    .map(|a| a.id)
+                    .fold(Vec::new(), |mut ids, id| {
+                        if !ids.contains(&id) {
+                            ids.push(id);
+                        }
+                        ids
+                    }),
+                detail,
+            });
+        }
+    }
+    seen
+}
+
+fn stuck(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
+    let lease = view.history.client.policy.lease.map_or(IDLE_US, |span| {
+        u64::try_from(span.0.as_micros()).unwrap_or(u64::MAX)
+    });
+    let idle = view.idle_us(intent.number);
+    // Where nothing more was due, no clock is needed; at the time limit, the client may have
+    // been about to go on.
+    let over = view.timed_out.is_none() || idle >= lease;
+    if !over || waits_as_told(view, intent.number) {
+        return None;
+    }
+    Some((
+        SymptomKind::PendingAtEnd,
+        format!(
+            "still pending, {} ms after the last sign of work",
+            idle / 1_000
+        ),
+    ))
+}
+
+/// Whether the provider's last word was a `Retry-After` that has not run out.
+pub(crate) fn waits_as_told(view: &View<'_>, intent: usize) -> bool {
+    let tries = view.tries(intent);
+    let Some((mark, answer)) = tries.last().and_then(|a| a.answer) else {
+        return false;
+    };
+    answer
+        .headers
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case("retry-after"))
+        .and_then(|(_, value)| value.trim().parse::<u64>().ok())
+        .is_some_and(|seconds| {
+            mark.at_us.saturating_add(seconds.saturating_mul(1_000_000)) > view.end_us
+        })
+}
+
+fn unsent(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
+    let alike = view.alike(intent.number);
+    let delivered: usize = alike.iter().map(|n| view.deliveries(*n).len()).sum();
+    let believed = alike
+        .iter()
+        .filter(|n| view.belief(**n).and_then(|b| b.outcome) == Some(Outcome::Sent))
+        .count();
+    if delivered >= believed || !view.deliveries(intent.number).is_empty() {
+        return None;
+    }
+    // A whole, well-formed success that the provider made up is not the client's to doubt.
+    if view
+        .tries(intent.number)
+        .iter()
+        .any(|a| a.replayed.is_none() && reply(view, a) == Reply::Success)
+    {
+        return None;
+    }
+    Some((
+        SymptomKind::SentButUndelivered {
+            across_kill: view.violence_on(intent.number).is_some(),
+        },
+        "the client says `sent`, and nothing was delivered".to_owned(),
+    ))
+}
+
+fn wrongly_failed(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
+    if view.deliveries(intent.number).is_empty() {
+        return None;
+    }
+    let tries = view.tries(intent.number);
+    let last = tries.last().map_or(Reply::Ambiguous, |a| reply(view, a));
+    // A provider that says "never" about what it has accepted: the client may believe it, unless
+    // it was asked because of an answer that was lost.
+    let misled = matches!(last, Reply::Permanent(_))
+        && retries(view, intent.number)
+            .iter()
+            .all(|r| !matches!(r.cause, Cause::Ambiguous | Cause::ServerError));
+    (!misled).then(|| {
+        (
+            SymptomKind::FailedButDelivered { last },
+            "the client says `failed`, and the phone has buzzed".to_owned(),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use stub_provider::fault::{Part, Stage};
+
+    use super::*;
+    use crate::history::{EventKind, History, builder::tale, builder::truncate};
+
+    fn kinds(history: &History) -> Vec<SymptomKind> {
+        check(&View::new(history))
+            .symptoms
+            .into_iter()
+            .map(|s| s.kind)
+            .collect()
+    }
+
+    #[test]
+    fn sent_and_delivered_passes_and_so_do_unknown_and_dead() {
+        for outcome in [Outcome::Sent, Outcome::Unknown, Outcome::Dead] {
+            let history = tale("fine", 1)
+                .ask(1, Some("k"))
+                .deliver()
+                .hang()
+                .believe(1, outcome)
+                .settle();
+            assert_eq!(kinds(&history), [], "{outcome}");
+        }
+    }
+
+    #[test]
+    fn failed_though_delivered_is_seen_with_the_last_reply() {
+        let hang = tale("hang", 1)
+            .ask(1, Some("k"))
+            .deliver()
+            .hang()
+            .believe(1, Outcome::Failed)
+            .settle();
+        assert_eq!(
+            kinds(&hang),
+            [SymptomKind::FailedButDelivered {
+                last: Reply::Ambiguous
+            }]
+        );
+    }
+
+    #[test]
+    fn sent_though_undelivered_is_seen_and_a_made_up_success_is_not_blamed() {
+        let cut = tale("cut", 1)
+            .ask(1, Some("k"))
+            .suffer(truncate(Stage::BeforeAccept, Part::Head))
+            .answering(201, &[])
+            .end(stub_provider::event::End::Truncated)
+            .all_sent();
+        assert_eq!(
+            kinds(&cut),
+            [SymptomKind::SentButUndelivered { across_kill: false }]
+        );
+        let lie = tale("lie", 1).ask(1, Some("k")).refuse(201).all_sent();
+        assert_eq!(kinds(&lie), []);
+    }
+
+    #[test]
+    fn pending_is_stuck_when_idle_and_not_while_it_waits_as_told() {
+        let stuck = tale("stuck", 1)
+            .ask(1, Some("k"))
+            .hang()
+            .believe(1, Outcome::Pending)
+            .wait(20_000)
+            .time_out();
+        assert_eq!(kinds(&stuck), [SymptomKind::PendingAtEnd]);
+        let busy = tale("busy", 1)
+            .ask(1, Some("k"))
+            .hang()
+            .believe(1, Outcome::Pending)
+            .time_out();
+        assert_eq!(kinds(&busy), []);
+        let waits = tale("waits", 1)
+            .ask(1, Some("k"))
+            .answer_with(429, &[("retry-after", "86400")])
+            .believe(1, Outcome::Pending)
+            .wait(20_000)
+            .time_out();
+        assert_eq!(kinds(&waits), []);
+    }
+
+    #[test]
+    fn a_forgotten_intent_is_blamed_only_where_it_was_delivered_or_taken_on() {
+        let delivered = tale("forgot", 1)
+            .ask(1, Some("k"))
+            .accept()
+            .event(EventKind::Forgotten { intent: 1 })
+            .settle();
+        assert_eq!(kinds(&delivered), [SymptomKind::ForgottenButDelivered]);
+        let taken = tale("forgot", 1)
+            .event(EventKind::Forgotten { intent: 1 })
+            .settle();
+        assert_eq!(kinds(&taken), [SymptomKind::ForgottenAndUndelivered]);
+        let refused = tale("refused", 1)
+            .given(|h| {
+                h.events.clear();
+            })
+            .event(EventKind::Forgotten { intent: 1 })
+            .settle();
+        assert_eq!(kinds(&refused), []);
+    }
+
+    #[test]
+    fn without_an_answer_on_the_outcome_nothing_is_decided() {
+        let history = tale("mute", 1).ask(1, Some("k")).accept().settle();
+        assert!(!check(&View::new(&history)).undecided.is_empty());
+    }
+}

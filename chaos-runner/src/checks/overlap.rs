@@ -1,0 +1,117 @@
+//! Were two requests for one intent worked on at once?
+//!
+//! Proven only where the client took the first's answer, which left after the second came.
+//! Comparing times alone accuses clients that work one after the other.
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::history::{
+    retry::{self, Cause, Overlap, retries},
+    view::View,
+};
+
+/// Cites the two arrivals and the answer that was taken.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    let several_workers = view.history.client.workers > 1;
+    let quiet = !view.any_fault_fired();
+    for intent in view.intents() {
+        if view.submitted_again(intent.number) || view.alike(intent.number).len() > 1 {
+            continue;
+        }
+        let tries = view.tries(intent.number);
+        let mut proven = None;
+        'pairs: for (nth, second) in tries.iter().enumerate() {
+            for first in &tries[..nth] {
+                match retry::overlap(view, first, second) {
+                    Overlap::No => {}
+                    // Nothing was wrong with the first, and no client had cause to let go of it.
+                    Overlap::Open if !quiet => seen.open(format!(
+                        "two requests for intent {} look simultaneous",
+                        intent.number
+                    )),
+                    Overlap::Open | Overlap::Proven => {
+                        proven = Some((*first, *second));
+                        break 'pairs;
+                    }
+                }
+            }
+        }
+        // Without any fault, a worker that asks again for what another has done took the same row.
+        let repeated = retries(view, intent.number)
+            .into_iter()
+            .find(|r| quiet && several_workers && r.cause == Cause::Success)
+            .map(|r| (r.from, r.to));
+        let Some((first, second)) = proven.or(repeated) else {
+            continue;
+        };
+        let mut evidence = vec![first.arrived.seq, second.arrived.seq];
+        evidence.extend(first.answer.map(|(m, _)| m.seq));
+        seen.saw(Symptom {
+            kind: SymptomKind::WorkedOnTwice {
+                faulted: !quiet,
+                several_workers,
+            },
+            intent: Some(intent.number),
+            evidence,
+            attempts: vec![first.id, second.id],
+            detail: "a second request came while the client still worked on the first".into(),
+        });
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use stub_provider::event::End;
+
+    use super::*;
+    use crate::history::{
+        History,
+        builder::{delay, tale},
+    };
+
+    fn slow(released_after: u64, end: End) -> History {
+        tale("slow", 1)
+            .ask(1, Some("k"))
+            .suffer(delay(500))
+            .wait(400)
+            .ask(1, Some("k"))
+            .wait(released_after)
+            .of(1)
+            .deliver()
+            .answering(201, &[])
+            .end(end)
+            .of(2)
+            .replay(1)
+            .answer(201)
+            .all_sent()
+    }
+
+    #[test]
+    fn a_first_request_that_was_let_go_of_passes() {
+        assert_eq!(
+            check(&View::new(&slow(100, End::ClientClosed))),
+            Observed::default()
+        );
+    }
+
+    #[test]
+    fn a_first_answer_that_is_taken_after_the_second_came_is_seen() {
+        let history = slow(100, End::Answered);
+        let seen = check(&View::new(&history));
+        assert_eq!(
+            seen.symptoms[0].kind,
+            SymptomKind::WorkedOnTwice {
+                faulted: true,
+                several_workers: false
+            }
+        );
+        assert_eq!(seen.symptoms[0].evidence.len(), 3);
+    }
+
+    #[test]
+    fn two_milliseconds_of_apparent_overlap_decide_nothing() {
+        let seen = check(&View::new(&slow(0, End::Answered)));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+}

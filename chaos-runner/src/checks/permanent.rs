@@ -1,0 +1,92 @@
+//! Is an answer that will never change taken as the last word?
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::history::{
+    reply::{Reply, has_permanent_code, reply_by},
+    retry::{Cause, Retry, retries},
+    view::View,
+};
+
+/// Cites the answer and the request after it.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    let mut answered = false;
+    for intent in view.intents() {
+        for attempt in view.tries(intent.number) {
+            answered |= matches!(reply_by(view, attempt, u64::MAX), Reply::Permanent(_));
+        }
+        let found = retries(view, intent.number).into_iter().find(|r| {
+            let status = r.from.answer.map_or(0, |(_, answer)| answer.status);
+            let coded = r.from.answer.is_some_and(|(_, a)| has_permanent_code(a));
+            r.cause == Cause::Permanent
+                && (matches!(status, 400 | 401 | 403 | 404 | 422) || coded)
+                && !refused_for_its_content(view, intent.number, r)
+        });
+        if let Some(retry) = found {
+            let status = retry.from.answer.map_or(0, |(_, answer)| answer.status);
+            let mut evidence: Vec<u64> =
+                retry.from.answer.map(|(m, _)| m.seq).into_iter().collect();
+            evidence.push(retry.to.arrived.seq);
+            seen.saw(Symptom {
+                kind: SymptomKind::PermanentRetried,
+                intent: Some(intent.number),
+                evidence,
+                attempts: retry.attempts(),
+                detail: format!("{status} was answered, and another request came"),
+            });
+        }
+    }
+    if !answered {
+        seen.open("no answer was final");
+    }
+    seen
+}
+
+/// Whether the answer may mean that the content under the key had changed: then that is the
+/// defect.
+fn refused_for_its_content(view: &View<'_>, intent: usize, retry: &Retry<'_, '_>) -> bool {
+    view.tries(intent).iter().any(|a| {
+        a.arrived.seq < retry.from.arrived.seq
+            && a.key.is_some()
+            && a.key == retry.from.key
+            && a.request.body != retry.from.request.body
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{history::builder::tale, intent::Outcome};
+
+    #[test]
+    fn one_request_passes() {
+        let history = tale("400", 1)
+            .ask(1, Some("k"))
+            .refuse(400)
+            .believe(1, Outcome::Failed)
+            .settle();
+        assert_eq!(check(&View::new(&history)), Observed::default());
+    }
+
+    #[test]
+    fn a_second_request_is_seen_for_each_permanent_status() {
+        for status in [400, 401, 403, 404, 422] {
+            let history = tale("4xx", 1)
+                .ask(1, Some("k"))
+                .refuse(status)
+                .ask(1, Some("k"))
+                .refuse(status)
+                .believe(1, Outcome::Failed)
+                .settle();
+            let seen = check(&View::new(&history));
+            assert_eq!(seen.symptoms.len(), 1, "{status}");
+            assert_eq!(seen.symptoms[0].attempts, [1, 2]);
+        }
+    }
+
+    #[test]
+    fn without_such_an_answer_nothing_is_decided() {
+        let history = tale("fine", 1).ask(1, Some("k")).accept().all_sent();
+        assert!(!check(&View::new(&history)).undecided.is_empty());
+    }
+}

@@ -1,0 +1,80 @@
+//! Is a key used only as long as the provider remembers it?
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::history::view::View;
+
+/// Cites the first request under the key and the one that came too late.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    let retention = view.history.provider.retention_us;
+    if retention == 0 {
+        seen.open("the provider's retention is not known");
+        return seen;
+    }
+    for intent in view.intents() {
+        // A second submission is the caller's doing.
+        if view.submitted_again(intent.number) {
+            continue;
+        }
+        let tries = view.tries(intent.number);
+        for (nth, attempt) in tries.iter().enumerate() {
+            let first = tries[..nth].iter().find(|a| {
+                a.key.is_some() && a.key == attempt.key && a.provider == attempt.provider
+            });
+            let Some(first) = first else { continue };
+            let age = attempt.arrived.at_us.saturating_sub(first.arrived.at_us);
+            if age > retention {
+                seen.saw(Symptom {
+                    kind: SymptomKind::AttemptAfterRetention,
+                    intent: Some(intent.number),
+                    evidence: vec![first.arrived.seq, attempt.arrived.seq],
+                    attempts: vec![first.id, attempt.id],
+                    detail: format!(
+                        "the key was {} ms old, and is kept for {} ms",
+                        age / 1_000,
+                        retention / 1_000
+                    ),
+                });
+                break;
+            }
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{History, builder::tale};
+
+    fn retried_after(millis: u64) -> History {
+        tale("retention", 1)
+            .given(|h| h.provider.retention_us = 1_000_000)
+            .ask(1, Some("k"))
+            .refuse(429)
+            .wait(millis)
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent()
+    }
+
+    #[test]
+    fn a_retry_while_the_key_is_known_passes() {
+        assert_eq!(check(&View::new(&retried_after(500))), Observed::default());
+    }
+
+    #[test]
+    fn a_retry_after_the_retention_is_seen() {
+        let seen = check(&View::new(&retried_after(2_000)));
+        assert_eq!(seen.symptoms[0].kind, SymptomKind::AttemptAfterRetention);
+        assert_eq!(seen.symptoms[0].attempts, [1, 2]);
+    }
+
+    #[test]
+    fn without_a_known_retention_nothing_is_decided() {
+        let mut history = retried_after(2_000);
+        history.provider.retention_us = 0;
+        let seen = check(&View::new(&history));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+}

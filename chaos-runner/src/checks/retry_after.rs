@@ -1,0 +1,284 @@
+//! Does the client come back when the provider says, in whichever form it says it?
+//!
+//! Counted from the moment the answer left the provider to the arrival of the next request.
+
+use stub_provider::fault::ProviderFault;
+
+use super::{Observed, Symptom, SymptomKind};
+use crate::{
+    fault::Action,
+    history::{
+        Answer,
+        retry::{Cause, Retry, retries},
+        view::{AttemptView, View},
+    },
+    intent::Outcome,
+};
+
+/// What the clock of a timer may be off by, in microseconds.
+const CLOCK_US: u64 = 5_000;
+/// From here on a wait is no longer one that a client should sit out, in seconds.
+const HUGE_S: u64 = 3_600;
+/// What a wait may be longer than the client's own longest one, in microseconds.
+const SLACK_US: u64 = 2_000_000;
+
+/// The forms of a `Retry-After`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Whole seconds, above zero.
+    Seconds(u64),
+    /// Whole seconds, an hour or more.
+    Huge(u64),
+    /// An HTTP-date that lies at least this many microseconds ahead.
+    Future(u64),
+    /// Past, zero, negative or no sense at all.
+    Odd,
+}
+
+impl Form {
+    /// The form of the answer's `Retry-After`, where it has one.
+    pub(super) fn of(answer: &Answer) -> Option<Self> {
+        let header = |wanted: &str| {
+            answer
+                .headers
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+                .map(|(_, value)| value.trim())
+        };
+        let value = header("retry-after")?;
+        if !value.is_empty() && value.bytes().all(|b| b.is_ascii_digit()) {
+            return Some(match value.parse::<u64>() {
+                Ok(0) => Self::Odd,
+                Ok(seconds) if seconds < HUGE_S => Self::Seconds(seconds),
+                Ok(seconds) => Self::Huge(seconds),
+                Err(_) => Self::Huge(u64::MAX),
+            });
+        }
+        let seconds = |text: &str| {
+            jiff::fmt::rfc2822::DateTimeParser::new()
+                .parse_timestamp(text)
+                .ok()
+                .map(jiff::Timestamp::as_second)
+        };
+        let (Some(then), Some(now)) = (seconds(value), header("date").and_then(seconds)) else {
+            return Some(Self::Odd);
+        };
+        // `Date` has no fractions: the true time may be almost a second later.
+        Some(match u64::try_from(then - now - 1) {
+            Ok(0) | Err(_) => Self::Odd,
+            Ok(ahead) if ahead >= HUGE_S => Self::Huge(ahead),
+            Ok(ahead) => Self::Future(ahead * 1_000_000),
+        })
+    }
+}
+
+/// Cites the answer and the request that came too early or too late.
+pub(super) fn check(view: &View<'_>) -> Observed {
+    let mut seen = Observed::default();
+    let mut judged = false;
+    for intent in view.intents() {
+        let all = retries(view, intent.number);
+        for retry in &all {
+            let Some(form) = asked_by(view, retry.from) else {
+                continue;
+            };
+            let own = matches!(
+                retry.cause,
+                Cause::Refusal | Cause::LateRefusal | Cause::ServerError | Cause::InFlight
+            );
+            if !own || retry.resend {
+                continue;
+            }
+            judged = true;
+            if let Some((kind, detail)) = judge(view, retry, form) {
+                let mut evidence: Vec<u64> =
+                    retry.from.answer.map(|(m, _)| m.seq).into_iter().collect();
+                evidence.push(retry.to.arrived.seq);
+                seen.saw(Symptom {
+                    kind,
+                    intent: Some(intent.number),
+                    evidence,
+                    attempts: retry.attempts(),
+                    detail,
+                });
+            }
+        }
+        if let Some(symptom) = never_came_back(view, intent.number) {
+            judged = true;
+            seen.saw(symptom);
+        }
+    }
+    if !judged {
+        seen.open("no request came after an answer with a Retry-After");
+    }
+    seen
+}
+
+/// The form that the answer to `attempt` asked for. A date is known exactly where a fault set it.
+fn asked_by(view: &View<'_>, attempt: &AttemptView<'_>) -> Option<Form> {
+    let (_, answer) = attempt.answer?;
+    let form = Form::of(answer)?;
+    let set = view.actions_on(attempt).find_map(|action| match action {
+        Action::Provider(ProviderFault::Respond(r)) => r.retry_after_date,
+        Action::Provider(ProviderFault::RateLimit(r)) => r.retry_after_date,
+        _ => None,
+    });
+    Some(match (form, set) {
+        (Form::Odd | Form::Future(_), Some(span)) if !span.0.is_zero() => {
+            Form::Future(u64::try_from(span.0.as_micros()).unwrap_or(u64::MAX))
+        }
+        _ => form,
+    })
+}
+
+fn judge(view: &View<'_>, retry: &Retry<'_, '_>, form: Form) -> Option<(SymptomKind, String)> {
+    let gap = retry.gap_us();
+    let cap = view
+        .history
+        .client
+        .policy
+        .backoff
+        .as_ref()
+        .map(|b| u64::try_from(b.cap.0.as_micros()).unwrap_or(u64::MAX));
+    let early = |asked: u64| gap.saturating_add(CLOCK_US) < asked;
+    match form {
+        Form::Seconds(s) => early(s * 1_000_000).then(|| {
+            (
+                SymptomKind::CameBackEarly,
+                format!("came back after {} ms, asked to wait {s} s", gap / 1_000),
+            )
+        }),
+        Form::Future(us) => early(us).then(|| {
+            (
+                SymptomKind::RetryAfterMisread { early: true },
+                format!(
+                    "came back after {} ms, the date lay at least {} ms ahead",
+                    gap / 1_000,
+                    us / 1_000
+                ),
+            )
+        }),
+        Form::Huge(s) => cap.filter(|cap| early(*cap)).map(|cap| {
+            (
+                SymptomKind::RetryAfterMisread { early: true },
+                format!(
+                    "came back after {} ms, asked to wait {s} s, own maximum {} ms",
+                    gap / 1_000,
+                    cap / 1_000
+                ),
+            )
+        }),
+        Form::Odd => cap
+            .filter(|cap| gap > cap.saturating_add(SLACK_US))
+            .map(|cap| {
+                (
+                    SymptomKind::RetryAfterMisread { early: false },
+                    format!(
+                        "waited {} ms for a Retry-After that says nothing, own maximum {} ms",
+                        gap / 1_000,
+                        cap / 1_000
+                    ),
+                )
+            }),
+    }
+}
+
+/// A client that still waits for a time that nobody asked for.
+fn never_came_back(view: &View<'_>, intent: usize) -> Option<Symptom> {
+    let cap = view
+        .history
+        .client
+        .policy
+        .backoff
+        .as_ref()?
+        .cap
+        .0
+        .as_micros();
+    let belief = view.belief(intent)?;
+    let last = *view.tries(intent).last()?;
+    let (mark, _) = last.answer?;
+    let waits = belief.outcome == Some(Outcome::Pending)
+        && asked_by(view, last) == Some(Form::Odd)
+        && view.violence_on(intent).is_none()
+        && u128::from(view.end_us.saturating_sub(mark.at_us)) > cap + u128::from(SLACK_US);
+    waits.then(|| Symptom {
+        kind: SymptomKind::RetryAfterMisread { early: false },
+        intent: Some(intent),
+        evidence: vec![mark.seq, belief.mark.seq],
+        attempts: vec![last.id],
+        detail: "never came back after a Retry-After that says nothing".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{
+        History,
+        builder::{backoff, respond, tale},
+    };
+
+    const DATE: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
+
+    fn answered(value: &str, wait: u64) -> History {
+        tale("retry-after", 1)
+            .given(|h| h.client.policy.backoff = Some(backoff(50, 200)))
+            .ask(1, Some("k"))
+            .suffer(respond(stub_provider::fault::Stage::BeforeAccept, 429))
+            .answer_with(429, &[DATE, ("retry-after", value)])
+            .wait(wait)
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent()
+    }
+
+    fn kinds(history: &History) -> Vec<SymptomKind> {
+        check(&View::new(history))
+            .symptoms
+            .into_iter()
+            .map(|s| s.kind)
+            .collect()
+    }
+
+    #[test]
+    fn waiting_as_long_as_asked_passes_in_every_form() {
+        for (value, wait) in [
+            ("2", 2_000),
+            ("Sun, 06 Nov 1994 08:49:40 GMT", 2_000),
+            ("Sun, 06 Nov 1994 08:49:30 GMT", 0),
+            ("0", 0),
+            ("-5", 10),
+            ("soon", 200),
+            ("86400", 200),
+        ] {
+            assert_eq!(kinds(&answered(value, wait)), [], "{value}");
+        }
+    }
+
+    #[test]
+    fn coming_back_early_is_seen_by_form() {
+        assert_eq!(kinds(&answered("2", 1_500)), [SymptomKind::CameBackEarly]);
+        for (value, wait, early) in [
+            ("Sun, 06 Nov 1994 08:49:40 GMT", 0, true),
+            ("86400", 20, true),
+            ("-5", 10_000, false),
+        ] {
+            assert_eq!(
+                kinds(&answered(value, wait)),
+                [SymptomKind::RetryAfterMisread { early }],
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_a_later_request_nothing_is_decided() {
+        let history = tale("last", 1)
+            .ask(1, Some("k"))
+            .answer_with(429, &[("retry-after", "2")])
+            .believe(1, Outcome::Dead)
+            .settle();
+        let seen = check(&View::new(&history));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+}

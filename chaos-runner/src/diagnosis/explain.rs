@@ -1,0 +1,221 @@
+//! Names a symptom by the kind that explains it.
+
+use super::{Judged, Named, facts::Facts, keys};
+use crate::{
+    bug_kind::BugKind,
+    checks::{Symptom, SymptomKind},
+    history::{reply::Reply, retry::KeyMove},
+    severity::Severity,
+};
+
+/// The kind that explains `symptom`; `None` where another symptom of the same cause is named, or
+/// where nothing but the symptom itself is known.
+pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> {
+    let also = |wanted: fn(&SymptomKind) -> bool| {
+        run.symptoms
+            .iter()
+            .any(|s| s.intent == symptom.intent && wanted(&s.kind))
+    };
+    match symptom.kind {
+        SymptomKind::KeyNotKept { key, cause, resend } => {
+            if resend {
+                None
+            } else {
+                keys::name(facts, key, cause)
+            }
+        }
+        SymptomKind::KeylessInBatch => {
+            Named::surely(facts.general().unwrap_or(BugKind::KeyDropped))
+        }
+        SymptomKind::CallerKeyReplaced => {
+            Named::surely(facts.general().unwrap_or(BugKind::CallerKeyOverwritten))
+        }
+        SymptomKind::CallerKeyMangled => Named::surely(BugKind::KeyMangled),
+        SymptomKind::KeyOfAnotherIntent => (!also(|k| matches!(k, SymptomKind::CallerKeyMangled)))
+            .then_some(BugKind::KeyReused)
+            .and_then(Named::surely),
+        SymptomKind::CredentialOfAnotherCustomer => Named::surely(BugKind::KeySharedByCustomers),
+        SymptomKind::PayloadDiffers => Named::surely(BugKind::PayloadChanged),
+        SymptomKind::BytesDiffer => Named::surely(if facts.payload_differs {
+            BugKind::PayloadChanged
+        } else {
+            BugKind::PayloadReserialised
+        }),
+        SymptomKind::AttemptAfterRetention => Named::surely(BugKind::KeyOutlived),
+        SymptomKind::BothProvidersDelivered => Named::surely(BugKind::FailoverDuplicates),
+        SymptomKind::SentForEachSubmission => Named::surely(BugKind::FrontDoorDuplicates),
+        SymptomKind::ConflictAccepted => Named::surely(if facts.repeats_sent {
+            BugKind::FrontDoorDuplicates
+        } else {
+            BugKind::FrontDoorConflictHidden
+        }),
+        SymptomKind::WorkedOnTwice {
+            faulted,
+            several_workers,
+        } => worked_on_twice(facts, run, symptom, faulted, several_workers),
+        SymptomKind::AttemptAfterReceipt | SymptomKind::OutcomeWentBack => {
+            Named::surely(BugKind::ReceiptMishandled)
+        }
+        SymptomKind::AttemptAfterExpiry => Named::surely(BugKind::SentAfterDeadline),
+        SymptomKind::PermanentRetried => Named::surely(BugKind::PermanentRetried),
+        SymptomKind::StrayAttempt => Named::surely(BugKind::StrayAttempt),
+        SymptomKind::FailedButDelivered { .. }
+        | SymptomKind::SentButUndelivered { .. }
+        | SymptomKind::PendingAtEnd
+        | SymptomKind::ForgottenButDelivered
+        | SymptomKind::ForgottenAndUndelivered
+        | SymptomKind::NeverOnWire
+        | SymptomKind::GivenUp { .. } => outcome(facts, run, symptom),
+        SymptomKind::CameBackEarly
+        | SymptomKind::RetryAfterMisread { .. }
+        | SymptomKind::WaitsCluster
+        | SymptomKind::WaitsFlat
+        | SymptomKind::OverMaximum
+        | SymptomKind::Resent { .. }
+        | SymptomKind::Multiplied { .. } => manners(facts, symptom),
+        SymptomKind::DeliveredTooOften { .. }
+        | SymptomKind::DeliveredTooSeldom
+        | SymptomKind::UnexpectedOutcome => None,
+    }
+}
+
+/// Names a contradiction between belief and delivery. The precedence: pending, then forgotten
+/// (unless it was never on the wire beside a sibling), then `sent`, then `failed`.
+fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> {
+    let also = |wanted: fn(&SymptomKind) -> bool| {
+        run.symptoms
+            .iter()
+            .any(|s| s.intent == symptom.intent && wanted(&s.kind))
+    };
+    match symptom.kind {
+        SymptomKind::PendingAtEnd => {
+            (!also(|k| matches!(k, SymptomKind::RetryAfterMisread { early: false })))
+                .then_some(BugKind::Stuck)
+                .and_then(Named::surely)
+        }
+        SymptomKind::NeverOnWire => Named::surely(BugKind::Swallowed),
+        SymptomKind::ForgottenButDelivered => Named::surely(BugKind::SentThenRolledBack),
+        SymptomKind::ForgottenAndUndelivered => (!also(|k| *k == SymptomKind::NeverOnWire))
+            .then_some(BugKind::Lost)
+            .and_then(Named::surely),
+        SymptomKind::SentButUndelivered { across_kill } => {
+            let swallowed_by_a_key = also(|k| {
+                matches!(
+                    k,
+                    SymptomKind::NeverOnWire
+                        | SymptomKind::KeyOfAnotherIntent
+                        | SymptomKind::CredentialOfAnotherCustomer
+                        | SymptomKind::CallerKeyMangled
+                )
+            });
+            if swallowed_by_a_key {
+                None
+            } else if across_kill {
+                Named::surely(BugKind::Lost)
+            } else {
+                Named::surely(BugKind::BrokenSuccessTrusted)
+            }
+        }
+        SymptomKind::FailedButDelivered { last } => {
+            let refused_for_its_content = matches!(last, Reply::Permanent(_) | Reply::InFlight)
+                && also(|k| matches!(k, SymptomKind::PayloadDiffers | SymptomKind::BytesDiffer));
+            if refused_for_its_content || also(|k| *k == SymptomKind::OutcomeWentBack) {
+                None
+            } else if last == Reply::InFlight {
+                Named::surely(BugKind::InFlightMishandled)
+            } else {
+                Named::surely(BugKind::AmbiguousAsFailed)
+            }
+        }
+        SymptomKind::GivenUp {
+            only_ambiguous,
+            odd_retry_after,
+        } => {
+            let retries_otherwise =
+                facts.quick_kept + facts.quick_changed + facts.plain_dropped + facts.plain_keyless
+                    > 0;
+            if only_ambiguous && facts.ambiguous_failed {
+                Named::surely(BugKind::AmbiguousAsFailed)
+            } else if odd_retry_after && retries_otherwise {
+                Named::surely(BugKind::RetryAfterMisread)
+            } else {
+                Named::surely(BugKind::RetryableGivenUp)
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Names a matter of retry manners and of counts.
+fn manners(facts: &Facts, symptom: &Symptom) -> Option<Named> {
+    match symptom.kind {
+        SymptomKind::CameBackEarly => Named::surely(BugKind::RetryAfterIgnored),
+        SymptomKind::RetryAfterMisread { early } => {
+            Named::surely(if early && facts.retry_after_ignored {
+                BugKind::RetryAfterIgnored
+            } else {
+                BugKind::RetryAfterMisread
+            })
+        }
+        // Flat waits come together as well.
+        SymptomKind::WaitsCluster => Named::surely(if facts.flat {
+            BugKind::NoBackoff
+        } else {
+            BugKind::NoJitter
+        }),
+        SymptomKind::WaitsFlat | SymptomKind::OverMaximum => Named::surely(BugKind::NoBackoff),
+        SymptomKind::Resent { reused, harmless } => {
+            let kind = if facts.multiplied {
+                BugKind::LayeredRetries
+            } else if reused && !facts.resent_fresh {
+                BugKind::ResendReusedConnection
+            } else {
+                BugKind::ResendFreshConnection
+            };
+            if harmless {
+                Named::graded(kind, Severity::Note)
+            } else {
+                Named::graded(kind, Severity::Duplicate)
+            }
+        }
+        SymptomKind::Multiplied { over_maximum: true } => Named::surely(BugKind::LayeredRetries),
+        SymptomKind::Multiplied {
+            over_maximum: false,
+        } => Named::graded(BugKind::LayeredRetries, Severity::Note),
+        _ => None,
+    }
+}
+
+fn worked_on_twice(
+    facts: &Facts,
+    run: &Judged<'_>,
+    symptom: &Symptom,
+    faulted: bool,
+    several_workers: bool,
+) -> Option<Named> {
+    let named = if facts.single_overlap {
+        Named::surely(BugKind::SweeperTooEager)
+    } else if !faulted && several_workers || facts.quiet_overlap {
+        Named::surely(BugKind::NoClaimLock)
+    } else if facts.quiet_workers_clean {
+        Named::surely(BugKind::LeaseTooShort)
+    } else {
+        Named::or_narrower(BugKind::NoClaimLock)
+    }?;
+    // A stable key makes it harmless to the recipient; the claim is broken all the same.
+    let kept = run.symptoms.iter().all(|s| {
+        s.intent != symptom.intent
+            || !matches!(
+                s.kind,
+                SymptomKind::KeyNotKept { key, .. } if key != KeyMove::Kept
+            )
+    });
+    Some(Named {
+        severity: if kept {
+            Severity::Policy
+        } else {
+            named.severity
+        },
+        ..named
+    })
+}

@@ -1,0 +1,162 @@
+//! What is true over all histories of a run: the controls of the narrower kinds.
+//!
+//! Owns [`Facts`]. It names nothing.
+
+use super::Judged;
+use crate::{
+    bug_kind::BugKind,
+    checks::{Growth, SymptomKind, decide_growth, late_waits},
+    history::{
+        reply::{Reply, reply},
+        retry::{Cause, KeyMove, retries},
+    },
+};
+
+/// What is true over all histories.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one control of one kind, and none excludes another"
+)]
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    /// Quick retries of a plain refusal that kept the key.
+    pub(super) quick_kept: usize,
+    /// Quick retries of a plain refusal under another key.
+    pub(super) quick_changed: usize,
+    /// Retries of a plain refusal that lost the key.
+    pub(super) plain_dropped: usize,
+    /// Retries of a plain refusal without any key.
+    pub(super) plain_keyless: usize,
+    /// Late retries of a plain refusal that kept the key.
+    pub(super) late_kept: usize,
+    /// Late retries of a plain refusal under another key.
+    pub(super) late_changed: usize,
+    /// Plain refusals after which nothing more came.
+    pub(super) not_retried: usize,
+    /// Whether the key was lost or changed after ambiguity, with the process alive.
+    pub(super) ambiguous_changed: bool,
+    /// Whether a lost answer was taken for a failure.
+    pub(super) ambiguous_failed: bool,
+    /// Whether the content changed under a key anywhere.
+    pub(super) payload_differs: bool,
+    /// Whether requests multiplied after whole answers.
+    pub(super) multiplied: bool,
+    /// Whether a request was resent from a fresh connection.
+    pub(super) resent_fresh: bool,
+    /// Whether workers took one row with nothing wrong around them.
+    pub(super) quiet_overlap: bool,
+    /// Whether one worker alone overlapped with itself.
+    pub(super) single_overlap: bool,
+    /// Whether several workers shared work without a fault and without overlap.
+    pub(super) quiet_workers_clean: bool,
+    /// Whether a Retry-After in seconds was not heeded.
+    pub(super) retry_after_ignored: bool,
+    /// Whether the front door let a plain repeat through.
+    pub(super) repeats_sent: bool,
+    /// Whether the waits do not grow.
+    pub(super) flat: bool,
+}
+
+impl Facts {
+    pub(super) fn of(runs: &[Judged<'_>]) -> Self {
+        let mut facts = Self::default();
+        for run in runs {
+            facts.count_retries(run);
+            for symptom in &run.symptoms {
+                facts.note(&symptom.kind);
+            }
+            let overlapped = run
+                .symptoms
+                .iter()
+                .any(|s| matches!(s.kind, SymptomKind::WorkedOnTwice { .. }));
+            facts.quiet_workers_clean |= run.view.history.client.workers > 1
+                && !run.view.any_fault_fired()
+                && !overlapped
+                && !run.view.attempts.is_empty();
+        }
+        let waits: Vec<_> = runs.iter().flat_map(|r| late_waits(&r.view)).collect();
+        facts.flat |= decide_growth(&waits) == Growth::Flat;
+        facts
+    }
+
+    fn note(&mut self, kind: &SymptomKind) {
+        match kind {
+            SymptomKind::KeyNotKept {
+                key: KeyMove::Changed | KeyMove::Dropped,
+                cause: Cause::Ambiguous,
+                resend: false,
+            } => self.ambiguous_changed = true,
+            SymptomKind::FailedButDelivered {
+                last: Reply::Ambiguous,
+            } => self.ambiguous_failed = true,
+            SymptomKind::PayloadDiffers => self.payload_differs = true,
+            SymptomKind::Multiplied { .. } => self.multiplied = true,
+            SymptomKind::Resent { reused: false, .. } => self.resent_fresh = true,
+            SymptomKind::WorkedOnTwice {
+                faulted,
+                several_workers,
+            } => {
+                self.quiet_overlap |= !faulted && *several_workers;
+                self.single_overlap |= !several_workers;
+            }
+            SymptomKind::CameBackEarly => self.retry_after_ignored = true,
+            SymptomKind::SentForEachSubmission => self.repeats_sent = true,
+            SymptomKind::WaitsFlat => self.flat = true,
+            _ => {}
+        }
+    }
+
+    fn count_retries(&mut self, run: &Judged<'_>) {
+        let view = &run.view;
+        for intent in view.intents() {
+            let all = retries(view, intent.number);
+            for retry in all.iter().filter(|r| !r.resend) {
+                match (retry.cause, retry.key) {
+                    (Cause::Refusal, KeyMove::Kept) => self.quick_kept += 1,
+                    (Cause::Refusal, KeyMove::Changed) => self.quick_changed += 1,
+                    (Cause::LateRefusal, KeyMove::Kept) => self.late_kept += 1,
+                    (Cause::LateRefusal, KeyMove::Changed) => self.late_changed += 1,
+                    (Cause::Refusal | Cause::LateRefusal, KeyMove::Dropped) => {
+                        self.plain_dropped += 1;
+                    }
+                    (Cause::Refusal | Cause::LateRefusal, KeyMove::Keyless) => {
+                        self.plain_keyless += 1;
+                    }
+                    _ => {}
+                }
+            }
+            let tries = view.tries(intent.number);
+            if let [only] = tries.as_slice()
+                && reply(view, only).is_refusal()
+                && view.belief(intent.number).is_some()
+            {
+                self.not_retried += 1;
+            }
+        }
+    }
+
+    /// Whether the key depends on the time: kept on a quick retry, changed on a late one.
+    pub(super) fn volatile(&self) -> bool {
+        self.quick_kept > 0 && self.late_changed > 0 && self.late_kept == 0
+    }
+
+    /// The general kind of lost key that plain refusals show.
+    pub(super) fn general(&self) -> Option<BugKind> {
+        if self.quick_changed > 0 && !self.volatile() {
+            Some(BugKind::KeyPerAttempt)
+        } else if self.plain_dropped > 0 {
+            Some(BugKind::KeyDropped)
+        } else if self.plain_keyless > 0 {
+            Some(BugKind::NoKey)
+        } else if self.volatile() {
+            Some(BugKind::VolatileKey)
+        } else {
+            None
+        }
+    }
+
+    /// Whether plain refusals were met, whatever the client made of them.
+    pub(super) fn has_control(&self) -> bool {
+        self.quick_kept + self.late_kept + self.not_retried > 0
+    }
+}

@@ -1,0 +1,510 @@
+//! A history, indexed once for every check: attempts with what became of them, what the client
+//! believes at the end, what was done to its processes.
+//!
+//! Owns [`View`]. It adds no fact and judges nothing; how an answer looks to the client is
+//! [`super::reply`]'s.
+
+use std::collections::{BTreeMap, HashMap};
+
+use stub_provider::{
+    event::End,
+    fault::{MessageStatus, RequestKind},
+};
+
+use super::{Answer, Event, EventKind, History, Process, Request, Submission};
+use crate::{
+    fault::Action,
+    intent::{Intent, Outcome},
+    plan::PlannedFault,
+};
+
+/// A fact about an attempt: the event's number and its time in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The event's `seq`.
+    pub seq: u64,
+    /// The event's `at_us`.
+    pub at_us: u64,
+}
+
+/// One request that reached the provider, with what became of it.
+#[derive(Clone, Debug)]
+pub struct AttemptView<'h> {
+    /// Its arrival.
+    pub arrived: Mark,
+    /// Its number.
+    pub id: u64,
+    /// Which provider.
+    pub provider: u8,
+    /// On which connection of that provider.
+    pub connection: u64,
+    /// Which request of that connection, from 1.
+    pub nth_on_connection: u32,
+    /// Submit or lookup.
+    pub kind: RequestKind,
+    /// Which intent; `None`: a stray.
+    pub intent: Option<usize>,
+    /// Which attempt of the intent, from 1.
+    pub ordinal: u32,
+    /// Whose credential it bears.
+    pub customer: &'h str,
+    /// The key.
+    pub key: Option<&'h str>,
+    /// The words.
+    pub text: Option<&'h str>,
+    /// The request.
+    pub request: &'h Request,
+    /// Its acceptance, and the message's id.
+    pub delivered: Option<(Mark, &'h str)>,
+    /// That a stored answer was returned, and the attempt whose answer it is.
+    pub replayed: Option<(Mark, u64)>,
+    /// That an answer was handed to the socket.
+    pub answer: Option<(Mark, &'h Answer)>,
+    /// How it ended.
+    pub ended: Option<(Mark, End)>,
+    /// The faults that acted on it.
+    pub fired: Vec<(Mark, u32)>,
+}
+
+/// What the client believed of an intent at some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Belief {
+    /// When it was asked.
+    pub mark: Mark,
+    /// What it believed; `None`: it knows nothing of the intent.
+    pub outcome: Option<Outcome>,
+    /// How many attempts it counted itself.
+    pub attempts: Option<u32>,
+}
+
+/// A submission of an intent at the client's front door.
+#[derive(Clone, Debug)]
+pub struct SubmissionView {
+    /// Which.
+    pub which: Submission,
+    /// When it began.
+    pub began: Mark,
+    /// When the message becomes useless, in microseconds on the scale of the history.
+    pub expires_at_us: Option<u64>,
+    /// When it ended, and whether the client took the intent on.
+    pub ended: Option<(Mark, bool)>,
+}
+
+/// Something that was done to a sending process from outside: a kill or a termination.
+#[derive(Clone, Debug)]
+pub struct Violence<'h> {
+    /// When.
+    pub mark: Mark,
+    /// To which process.
+    pub process: &'h Process,
+}
+
+/// A receipt that was sent to the client.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiptView<'h> {
+    /// When.
+    pub mark: Mark,
+    /// Of which message.
+    pub message: &'h str,
+    /// What it reports.
+    pub status: MessageStatus,
+}
+
+/// A connection at a provider.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ConnectionView {
+    /// When it was opened.
+    pub opened: Option<Mark>,
+    /// When and how it was closed.
+    pub closed: Option<(Mark, End)>,
+}
+
+/// A history with its indexes.
+#[derive(Clone, Debug)]
+pub struct View<'h> {
+    /// The history.
+    pub history: &'h History,
+    /// Every request, lookups included, in the order of arrival.
+    pub attempts: Vec<AttemptView<'h>>,
+    /// What was done to the client's sending processes.
+    pub violence: Vec<Violence<'h>>,
+    /// The receipts.
+    pub receipts: Vec<ReceiptView<'h>>,
+    /// Faults that acted: when, which, on which attempt, for which intent.
+    pub fired: Vec<(Mark, u32, Option<u64>, Option<usize>)>,
+    /// Faults that were put in place: when and which.
+    pub applied: Vec<(Mark, u32)>,
+    /// When the time limit was reached.
+    pub timed_out: Option<Mark>,
+    /// The time of the last event, in microseconds.
+    pub end_us: u64,
+    /// The `seq` of the last event.
+    pub last_seq: u64,
+    by_id: HashMap<u64, usize>,
+    beliefs: BTreeMap<usize, Vec<Belief>>,
+    submissions: BTreeMap<usize, Vec<SubmissionView>>,
+    connections: HashMap<(u8, u64), ConnectionView>,
+}
+
+impl<'h> View<'h> {
+    /// Indexes `history`.
+    #[must_use]
+    pub fn new(history: &'h History) -> Self {
+        let last = history.events.last();
+        let mut view = Self {
+            history,
+            attempts: Vec::new(),
+            violence: Vec::new(),
+            receipts: Vec::new(),
+            fired: Vec::new(),
+            applied: Vec::new(),
+            timed_out: None,
+            end_us: last.map_or(0, |e| e.at_us),
+            last_seq: last.map_or(0, |e| e.seq),
+            by_id: HashMap::new(),
+            beliefs: BTreeMap::new(),
+            submissions: BTreeMap::new(),
+            connections: HashMap::new(),
+        };
+        for event in &history.events {
+            view.note(event);
+        }
+        view
+    }
+
+    fn note(&mut self, event: &'h Event) {
+        let mark = Mark {
+            seq: event.seq,
+            at_us: event.at_us,
+        };
+        match &event.kind {
+            EventKind::Submitted { .. } | EventKind::SubmitEnded { .. } => {
+                self.note_submission(mark, &event.kind);
+            }
+            EventKind::ProcessSignalled {
+                process,
+                signal,
+                fault: Some(_),
+            } if signal == "kill" || signal == "terminate" => {
+                self.violence.push(Violence { mark, process });
+            }
+            EventKind::ConnectionOpened {
+                provider,
+                connection,
+            } => {
+                self.connection_entry(*provider, *connection).opened = Some(mark);
+            }
+            EventKind::ConnectionClosed {
+                provider,
+                connection,
+                end,
+            } => {
+                self.connection_entry(*provider, *connection).closed = Some((mark, *end));
+            }
+            EventKind::FaultApplied { fault, .. } => self.applied.push((mark, *fault)),
+            EventKind::FaultFired {
+                fault,
+                attempt,
+                intent,
+            } => {
+                self.fired.push((mark, *fault, *attempt, *intent));
+                if let Some(found) = attempt.and_then(|id| self.attempt_entry(id)) {
+                    found.fired.push((mark, *fault));
+                }
+            }
+            EventKind::Receipt {
+                message, status, ..
+            } => self.receipts.push(ReceiptView {
+                mark,
+                message,
+                status: *status,
+            }),
+            EventKind::Believed {
+                intent,
+                outcome,
+                attempts,
+            } => self.beliefs.entry(*intent).or_default().push(Belief {
+                mark,
+                outcome: Some(*outcome),
+                attempts: *attempts,
+            }),
+            EventKind::Forgotten { intent } => {
+                self.beliefs.entry(*intent).or_default().push(Belief {
+                    mark,
+                    outcome: None,
+                    attempts: None,
+                });
+            }
+            EventKind::TimedOut { .. } => self.timed_out = Some(mark),
+            other => self.note_attempt(mark, other),
+        }
+    }
+
+    fn note_submission(&mut self, mark: Mark, kind: &EventKind) {
+        match kind {
+            EventKind::Submitted {
+                intent,
+                submission,
+                expires_at_us,
+            } => self
+                .submissions
+                .entry(*intent)
+                .or_default()
+                .push(SubmissionView {
+                    which: *submission,
+                    began: mark,
+                    expires_at_us: *expires_at_us,
+                    ended: None,
+                }),
+            EventKind::SubmitEnded {
+                intent,
+                submission,
+                accepted,
+                ..
+            } => {
+                let open = self
+                    .submissions
+                    .get_mut(intent)
+                    .and_then(|all| all.iter_mut().rev().find(|s| s.which == *submission));
+                if let Some(open) = open {
+                    // A submit command that was killed and started again ends more than once:
+                    // what it said last holds, and a yes is never taken back.
+                    let before = open.ended.is_some_and(|(_, yes)| yes);
+                    open.ended = Some((mark, before || *accepted));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_attempt(&mut self, mark: Mark, kind: &'h EventKind) {
+        match kind {
+            EventKind::Attempt {
+                attempt,
+                provider,
+                connection,
+                nth_on_connection,
+                kind,
+                intent,
+                ordinal,
+                customer,
+                key,
+                text,
+                request,
+                ..
+            } => {
+                self.by_id.insert(*attempt, self.attempts.len());
+                self.attempts.push(AttemptView {
+                    arrived: mark,
+                    id: *attempt,
+                    provider: *provider,
+                    connection: *connection,
+                    nth_on_connection: *nth_on_connection,
+                    kind: *kind,
+                    intent: *intent,
+                    ordinal: *ordinal,
+                    customer,
+                    key: key.as_deref(),
+                    text: text.as_deref(),
+                    request,
+                    delivered: None,
+                    replayed: None,
+                    answer: None,
+                    ended: None,
+                    fired: Vec::new(),
+                });
+            }
+            EventKind::Delivered { attempt, message } => {
+                if let Some(found) = self.attempt_entry(*attempt) {
+                    found.delivered = Some((mark, message));
+                }
+            }
+            EventKind::Replayed { attempt, of } => {
+                if let Some(found) = self.attempt_entry(*attempt) {
+                    found.replayed = Some((mark, *of));
+                }
+            }
+            EventKind::Answering { attempt, answer } => {
+                if let Some(found) = self.attempt_entry(*attempt) {
+                    found.answer = Some((mark, answer));
+                }
+            }
+            EventKind::Ended { attempt, end } => {
+                if let Some(found) = self.attempt_entry(*attempt) {
+                    found.ended = Some((mark, *end));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn attempt_entry(&mut self, id: u64) -> Option<&mut AttemptView<'h>> {
+        let at = *self.by_id.get(&id)?;
+        self.attempts.get_mut(at)
+    }
+
+    fn connection_entry(&mut self, provider: u8, connection: u64) -> &mut ConnectionView {
+        self.connections.entry((provider, connection)).or_default()
+    }
+
+    /// The attempt with this number.
+    #[must_use]
+    pub fn attempt(&self, id: u64) -> Option<&AttemptView<'h>> {
+        self.attempts.get(*self.by_id.get(&id)?)
+    }
+
+    /// The intents, in the order of submission.
+    pub fn intents(&self) -> impl Iterator<Item = &'h Intent> + use<'h> {
+        self.history.intents.iter()
+    }
+
+    /// The intents that nothing on the wire tells from this one (same recipient, same words),
+    /// itself included. They are judged by count.
+    #[must_use]
+    pub fn alike(&self, intent: usize) -> Vec<usize> {
+        let Some(this) = self.history.intents.iter().find(|i| i.number == intent) else {
+            return vec![intent];
+        };
+        self.intents()
+            .filter(|i| i.to == this.to && i.body == this.body && i.customer == this.customer)
+            .map(|i| i.number)
+            .collect()
+    }
+
+    /// The submit requests of an intent, in the order of arrival.
+    #[must_use]
+    pub fn tries(&self, intent: usize) -> Vec<&AttemptView<'h>> {
+        self.attempts
+            .iter()
+            .filter(|a| a.intent == Some(intent) && a.kind == RequestKind::Submit)
+            .collect()
+    }
+
+    /// The requests that made the phone of an intent buzz.
+    #[must_use]
+    pub fn deliveries(&self, intent: usize) -> Vec<&AttemptView<'h>> {
+        self.attempts
+            .iter()
+            .filter(|a| a.intent == Some(intent) && a.delivered.is_some())
+            .collect()
+    }
+
+    /// Everything that the client was seen to believe of an intent, in order.
+    #[must_use]
+    pub fn beliefs(&self, intent: usize) -> &[Belief] {
+        self.beliefs.get(&intent).map_or(&[], Vec::as_slice)
+    }
+
+    /// What the client believes of an intent at the end.
+    #[must_use]
+    pub fn belief(&self, intent: usize) -> Option<Belief> {
+        self.beliefs(intent).last().copied()
+    }
+
+    /// How many attempts the client counted for an intent at the end, where it tells.
+    #[must_use]
+    pub fn own_count(&self, intent: usize) -> Option<u32> {
+        self.beliefs(intent).iter().rev().find_map(|b| b.attempts)
+    }
+
+    /// The submissions of an intent.
+    #[must_use]
+    pub fn submissions(&self, intent: usize) -> &[SubmissionView] {
+        self.submissions.get(&intent).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the intent was submitted more than once.
+    #[must_use]
+    pub fn submitted_again(&self, intent: usize) -> bool {
+        self.submissions(intent)
+            .iter()
+            .any(|s| s.which != Submission::First)
+    }
+
+    /// Whether the client said yes to the intent at its front door. Where no submission was
+    /// seen to end, nobody knows, and the answer is no.
+    #[must_use]
+    pub fn taken_on(&self, intent: usize) -> bool {
+        self.submissions(intent)
+            .iter()
+            .any(|s| s.ended.is_some_and(|(_, accepted)| accepted))
+    }
+
+    /// When the intent's message becomes useless, in microseconds.
+    #[must_use]
+    pub fn expires_at_us(&self, intent: usize) -> Option<u64> {
+        self.submissions(intent)
+            .iter()
+            .find_map(|s| s.expires_at_us)
+    }
+
+    /// A connection.
+    #[must_use]
+    pub fn connection(&self, provider: u8, connection: u64) -> ConnectionView {
+        self.connections
+            .get(&(provider, connection))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Whether a process that works on `intent` was killed or terminated in the span of events.
+    #[must_use]
+    pub fn violence_between(
+        &self,
+        intent: usize,
+        after: u64,
+        before: u64,
+    ) -> Option<&Violence<'h>> {
+        self.violence.iter().find(|v| {
+            (after..before).contains(&v.mark.seq)
+                && match v.process {
+                    Process::Worker(_) => true,
+                    Process::Submit(of) => *of == intent,
+                    Process::Setup => false,
+                }
+        })
+    }
+
+    /// Whether a process that works on `intent` was ever killed or terminated.
+    #[must_use]
+    pub fn violence_on(&self, intent: usize) -> Option<&Violence<'h>> {
+        self.violence_between(intent, 0, u64::MAX)
+    }
+
+    /// The fault with this id.
+    #[must_use]
+    pub fn fault(&self, id: u32) -> Option<&'h PlannedFault> {
+        self.history.faults.iter().find(|f| f.id == id)
+    }
+
+    /// What the faults that acted on an attempt were.
+    pub fn actions_on(&self, attempt: &AttemptView<'h>) -> impl Iterator<Item = &'h Action> {
+        attempt
+            .fired
+            .iter()
+            .filter_map(|(_, id)| self.fault(*id))
+            .map(|f| &f.action)
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// Whether any declared fault acted.
+    #[must_use]
+    pub fn any_fault_fired(&self) -> bool {
+        !self.fired.is_empty()
+    }
+
+    /// How long nothing had been sent for an intent when the history ended, in microseconds.
+    #[must_use]
+    pub fn idle_us(&self, intent: usize) -> u64 {
+        let last = self
+            .attempts
+            .iter()
+            .filter(|a| a.intent == Some(intent))
+            .map(|a| a.ended.map_or(a.arrived.at_us, |(m, _)| m.at_us))
+            .chain(self.submissions(intent).iter().map(|s| s.began.at_us))
+            .max()
+            .unwrap_or(0);
+        self.end_us.saturating_sub(last)
+    }
+}
