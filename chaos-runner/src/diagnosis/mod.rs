@@ -72,6 +72,23 @@ pub struct Finding {
     pub detail: String,
     /// Whether a narrower kind may be the true one: its control was not run.
     pub or_narrower: bool,
+    /// Whether it counts against the client.
+    pub standing: Standing,
+}
+
+/// Whether a finding counts against the client.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// It fails the scenario.
+    #[default]
+    Counts,
+    /// The client file says that it is known, and why; it is let through.
+    Known(String),
+    /// The scenario is meant to catch it.
+    Expected,
+    /// It is less grave than what the run is asked to fail on, or a mere note.
+    Minor,
 }
 
 /// A name for a symptom.
@@ -139,6 +156,7 @@ fn add(found: &mut BTreeMap<BugKind, Finding>, run: &Judged<'_>, symptom: &Sympt
         fault: provoked_by(run, symptom),
         detail: symptom.detail.clone(),
         or_narrower: named.or_narrower,
+        standing: Standing::Counts,
     });
     entry.severity = entry.severity.max(named.severity);
     entry.or_narrower &= named.or_narrower;

@@ -1,0 +1,265 @@
+//! Did each declared fault act, and if not: whose doing was that?
+//!
+//! Owns [`reach`]: a fault that did not fire never yields a pass. It judges no client.
+
+use stub_provider::fault::RequestKind;
+
+use crate::{
+    fault::{Action, ClientFault, ClientStage, DatabaseFault},
+    history::{Submission, view::View},
+    plan::{Place, PlannedFault},
+    result::Unreached,
+};
+
+/// What became of the declared faults.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// How many acted at least once.
+    pub fired: usize,
+    /// Those whose attempt the client rightly never made.
+    pub unreached: Vec<Unreached>,
+    /// Those that should have acted and did not, and why that spoils the judgement.
+    pub missing: Vec<String>,
+}
+
+/// What became of each declared fault in a history.
+#[must_use]
+pub fn reach(view: &View<'_>) -> Reach {
+    let mut result = Reach::default();
+    for fault in &view.history.faults {
+        match &fault.place {
+            Place::Connection(k) => {
+                if connection_fault_acted(view, fault) {
+                    result.fired += 1;
+                } else {
+                    result.missing.push(format!(
+                        "{} was due at connection {k} and did not act",
+                        named(fault)
+                    ));
+                }
+            }
+            Place::Attempts(_) => at_attempts(view, fault, &mut result),
+        }
+    }
+    result
+}
+
+fn named(fault: &PlannedFault) -> String {
+    if fault.line > 0 {
+        format!("the fault on line {} ({})", fault.line, fault.text)
+    } else {
+        format!("the fault `{}`", fault.text)
+    }
+}
+
+/// A fault that keeps requests away is seen by what comes after it, or by the client's own count.
+fn connection_fault_acted(view: &View<'_>, fault: &PlannedFault) -> bool {
+    if view.fired.iter().any(|(_, id, ..)| *id == fault.id) {
+        return true;
+    }
+    let Some((applied, _)) = view.applied.iter().find(|(_, id)| *id == fault.id) else {
+        return false;
+    };
+    let later = view.attempts.iter().any(|a| a.arrived.seq > applied.seq);
+    let counted = view.intents().any(|i| {
+        view.own_count(i.number)
+            .is_some_and(|own| own as usize > view.tries(i.number).len())
+    });
+    later || counted
+}
+
+fn at_attempts(view: &View<'_>, fault: &PlannedFault, result: &mut Reach) {
+    let Place::Attempts(set) = &fault.place else {
+        return;
+    };
+    let mut fired = false;
+    let mut unreached = Vec::new();
+    for intent in view.intents() {
+        if fault.intent.is_some_and(|only| only != intent.number) {
+            continue;
+        }
+        let acted = view
+            .fired
+            .iter()
+            .any(|(_, id, _, of)| *id == fault.id && of.is_none_or(|i| i == intent.number));
+        if acted || submitted_as_told(view, fault, intent.number) {
+            fired = true;
+            continue;
+        }
+        let came = view
+            .attempts
+            .iter()
+            .filter(|a| a.intent == Some(intent.number) && a.kind == fault.request)
+            .filter(|a| fault.provider.is_none_or(|p| p == a.provider))
+            .any(|a| set.contains(a.ordinal));
+        if at_once(fault) || (came && !needs_acceptance(view, fault, intent.number)) {
+            result.missing.push(format!(
+                "{} was due for intent {} and did not act",
+                named(fault),
+                intent.number
+            ));
+        } else if settled(view, intent.number) {
+            unreached.push(intent.number);
+        } else {
+            let what = match fault.request {
+                RequestKind::Submit => "attempt",
+                RequestKind::Lookup => "lookup",
+            };
+            result.missing.push(format!(
+                "{} waits for {what} {set} of intent {}, which the client did not come to",
+                named(fault),
+                intent.number
+            ));
+        }
+    }
+    if fired {
+        result.fired += 1;
+    }
+    if !unreached.is_empty() {
+        result.unreached.push(Unreached {
+            fault: fault.id,
+            line: fault.line,
+            text: fault.text.clone(),
+            intents: unreached,
+        });
+    }
+}
+
+/// A submit fault is seen by the submission that it causes.
+fn submitted_as_told(view: &View<'_>, fault: &PlannedFault, intent: usize) -> bool {
+    matches!(fault.action, Action::Submit(_))
+        && view
+            .submissions(intent)
+            .iter()
+            .any(|s| s.which != Submission::First)
+}
+
+/// Whether the fault is due without any request of the client.
+fn at_once(fault: &PlannedFault) -> bool {
+    let stage = match &fault.action {
+        Action::Client(ClientFault::Kill(at) | ClientFault::Terminate(at)) => at.stage,
+        Action::Client(ClientFault::Pause(at)) => at.stage,
+        Action::Database(DatabaseFault::Lock(at) | DatabaseFault::Down(at)) => at.stage,
+        Action::Submit(_) => return true,
+        _ => return false,
+    };
+    stage == ClientStage::Submitted
+}
+
+/// Whether the fault acts on what was accepted, and nothing was.
+fn needs_acceptance(view: &View<'_>, fault: &PlannedFault, intent: usize) -> bool {
+    matches!(fault.action, Action::Receipt(_)) && view.deliveries(intent).is_empty()
+}
+
+/// Whether the client has finished with the intent, as far as anybody can tell.
+fn settled(view: &View<'_>, intent: usize) -> bool {
+    match view.belief(intent) {
+        Some(belief) => belief.outcome.is_some_and(crate::intent::Outcome::is_final),
+        None => view.timed_out.is_none() && !view.tries(intent).is_empty(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stub_provider::{attempts::Attempts, duration::Span, fault::Stage};
+
+    use super::*;
+    use crate::{
+        history::builder::{respond, tale},
+        intent::Outcome,
+    };
+
+    #[test]
+    fn a_fault_that_acted_is_counted() {
+        let history = tale("fired", 1)
+            .ask(1, Some("k"))
+            .refuse(503)
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent();
+        let reach = reach(&View::new(&history));
+        assert_eq!((reach.fired, reach.missing.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_fault_whose_attempt_came_and_that_did_not_act_is_missing() {
+        let history = tale("missing", 1)
+            .declare(1, respond(Stage::BeforeAccept, 503))
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent();
+        assert_eq!(reach(&View::new(&history)).missing.len(), 1);
+    }
+
+    #[test]
+    fn a_fault_whose_attempt_was_never_needed_is_unreached_and_not_missing() {
+        let history = tale("unreached", 1)
+            .declare(2, respond(Stage::BeforeAccept, 503))
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent();
+        let reach = reach(&View::new(&history));
+        assert_eq!(reach.unreached[0].intents, [1]);
+        assert!(reach.missing.is_empty() && reach.fired == 0);
+    }
+
+    #[test]
+    fn a_client_that_did_not_finish_did_not_come_to_the_fault() {
+        let history = tale("pending", 1)
+            .declare(2, respond(Stage::BeforeAccept, 503))
+            .ask(1, Some("k"))
+            .accept()
+            .believe(1, Outcome::Pending)
+            .time_out();
+        assert_eq!(reach(&View::new(&history)).missing.len(), 1);
+    }
+
+    #[test]
+    fn a_range_is_met_by_any_of_its_attempts() {
+        let history = tale("range", 1)
+            .ask(1, Some("k"))
+            .refuse(503)
+            .believe(1, Outcome::Dead)
+            .given(|h| h.faults[0].place = Place::Attempts(Attempts::Between(1, 3)))
+            .settle();
+        assert_eq!(reach(&View::new(&history)).fired, 1);
+    }
+
+    #[test]
+    fn a_refused_connection_is_seen_by_what_comes_after_it_or_by_the_clients_own_count() {
+        let down = |t: crate::history::builder::Tale| {
+            t.given(|h| {
+                h.faults.push(PlannedFault {
+                    id: 1,
+                    line: 7,
+                    text: "down".into(),
+                    intent: None,
+                    provider: None,
+                    request: RequestKind::Submit,
+                    place: Place::Connection(1),
+                    action: Action::Down(Span::from_millis(300)),
+                });
+            })
+        };
+        let applied = crate::history::EventKind::FaultApplied {
+            fault: 1,
+            attempt: None,
+        };
+        let later = down(tale("down", 1))
+            .event(applied.clone())
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent();
+        assert_eq!(reach(&View::new(&later)).fired, 1);
+        let counted = down(tale("down", 1))
+            .event(applied.clone())
+            .believe_counting(1, Outcome::Dead, 3)
+            .settle();
+        assert_eq!(reach(&View::new(&counted)).fired, 1);
+        let nothing = down(tale("down", 1))
+            .event(applied)
+            .believe_counting(1, Outcome::Dead, 0)
+            .settle();
+        assert_eq!(reach(&View::new(&nothing)).missing.len(), 1);
+    }
+}
