@@ -30,9 +30,21 @@ impl Backoff {
 
     /// A wait drawn evenly from zero to [`Backoff::ceiling`].
     pub fn draw(&self, retry: u32, rng: &mut impl Rng) -> Duration {
-        let nanos = u64::try_from(self.ceiling(retry).as_nanos()).unwrap_or(u64::MAX);
-        Duration::from_nanos(rng.random_range(0..=nanos))
+        draw_below(self.ceiling(retry), rng)
     }
+
+    /// Equal jitter: half the ceiling for certain, the other half drawn. For a provider
+    /// that cannot be reached: with full jitter a few lucky draws would use up every
+    /// attempt in the first moments of an outage, while nobody there needs the spread.
+    pub fn draw_upper_half(&self, retry: u32, rng: &mut impl Rng) -> Duration {
+        let half = self.ceiling(retry) / 2;
+        half + draw_below(half, rng)
+    }
+}
+
+fn draw_below(ceiling: Duration, rng: &mut impl Rng) -> Duration {
+    let nanos = u64::try_from(ceiling.as_nanos()).unwrap_or(u64::MAX);
+    Duration::from_nanos(rng.random_range(0..=nanos))
 }
 
 #[cfg(test)]
@@ -80,6 +92,16 @@ mod tests {
             let backoff = Backoff { base: Duration::from_millis(base), cap: Duration::from_millis(cap) };
             let wait = backoff.draw(retry, &mut StdRng::seed_from_u64(seed));
             prop_assert!(wait <= backoff.cap);
+            prop_assert!(wait <= backoff.ceiling(retry));
+        }
+
+        #[test]
+        fn equal_jitter_stays_in_the_upper_half(
+            base in 0u64..100_000, cap in 0u64..100_000, retry in any::<u32>(), seed in any::<u64>()
+        ) {
+            let backoff = Backoff { base: Duration::from_millis(base), cap: Duration::from_millis(cap) };
+            let wait = backoff.draw_upper_half(retry, &mut StdRng::seed_from_u64(seed));
+            prop_assert!(wait >= backoff.ceiling(retry) / 2);
             prop_assert!(wait <= backoff.ceiling(retry));
         }
 

@@ -321,5 +321,5 @@ fn log_decision(message: &Message, next: Next) {
             "unknown: it may have been accepted; set aside"
         ),
     }
-    debug!(key = message.id, to = message.recipient, "which was");
+    debug!(key = message.key, to = message.recipient, "which was");
 }

@@ -43,11 +43,14 @@ enum Command {
         #[arg(allow_hyphen_values = true)]
         body: String,
         /// On whose account it is sent.
-        #[arg(long, default_value = "default")]
+        #[arg(long, default_value = "default", value_parser = token)]
         customer: String,
         /// After this moment (RFC 3339) it is useless; empty: never.
         #[arg(long, default_value = "", value_parser = expiry)]
         expires_at: Expiry,
+        /// The idempotency key to send it under; empty: one is made.
+        #[arg(long, default_value = "", value_parser = token)]
+        key: String,
         /// The login it lets in; an older challenge for it that waits is cancelled.
         #[arg(long)]
         login: Option<String>,
@@ -70,6 +73,18 @@ enum Command {
 /// When a message expires, if ever.
 #[derive(Debug, Clone, Copy)]
 struct Expiry(Option<UnixMillis>);
+
+/// What can stand in a header as it is.
+fn token(text: &str) -> Result<String, String> {
+    if text.len() > 255 {
+        return Err("at most 255 characters can be sent".to_owned());
+    }
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(text.to_owned())
+    } else {
+        Err("only visible ASCII characters can be sent".to_owned())
+    }
+}
 
 fn expiry(text: &str) -> Result<Expiry, String> {
     if text.is_empty() {
@@ -97,7 +112,9 @@ enum Failure {
     Config(#[from] ConfigError),
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("intent {0:?} is in the outbox already, with other content; nothing was changed")]
+    #[error(
+        "intent {0:?} is in the outbox already with other content, or its key is another intent's; nothing was changed"
+    )]
     Conflict(String),
     #[error("port {0}: {1}")]
     Port(u16, std::io::Error),
@@ -161,6 +178,7 @@ async fn run(command: Command) -> Result<(), Failure> {
             body,
             customer,
             expires_at,
+            key,
             login,
         } => {
             let new = NewMessage {
@@ -173,6 +191,7 @@ async fn run(command: Command) -> Result<(), Failure> {
                 recipient: to,
                 body,
                 expires_at: expires_at.0,
+                key: Some(key).filter(|key| !key.is_empty()),
                 login: login.filter(|login| !login.is_empty()),
             };
             match store.enqueue(&new).await? {

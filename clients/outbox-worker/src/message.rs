@@ -1,7 +1,7 @@
 //! One SMS as the outbox holds it, the bytes that ask for it, and their fingerprint.
 //!
-//! The key is the outbox id and is stored, with the fingerprint of the payload, before
-//! any request is made. The bytes are built from the stored row alone, so that every
+//! The key is the outbox id, unless the caller insists on one; it is stored, with the
+//! fingerprint of the payload, before any request is made. The bytes are built from the stored row alone, so that every
 //! attempt, also one after a restart, sends the same ones.
 
 use serde_json::Value;
@@ -68,8 +68,10 @@ impl NextStep {
 /// A claimed outbox row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// The outbox id, and the idempotency key of every attempt.
+    /// The outbox id.
     pub id: String,
+    /// The idempotency key of every attempt: the outbox id, or what the caller gave.
+    pub key: String,
     /// The business's own name for this SMS.
     pub intent: String,
     /// On whose account it is sent.

@@ -134,7 +134,12 @@ impl Policy {
             Class::Recoverable | Class::Throttled | Class::Ambiguous | Class::Redirected { .. } => {
             }
         }
-        let wait = self.pause(message.attempts - 1, rng);
+        let wait = if answer.touched {
+            self.pause(message.attempts - 1, rng)
+        } else {
+            let retry = nth(message.attempts - 1);
+            millis(self.backoff.draw_upper_half(retry, rng))
+        };
         let at = match answer.not_before {
             Some(bound) if bound > now.saturating_add(millis(self.retry_after_max)) => {
                 return give_up(message, Rule::RetryAfter, now);
@@ -177,9 +182,12 @@ impl Policy {
     }
 
     fn pause(&self, retry: i64, rng: &mut impl Rng) -> UnixMillis {
-        let retry = u32::try_from(retry.max(0)).unwrap_or(u32::MAX);
-        millis(self.backoff.draw(retry, rng))
+        millis(self.backoff.draw(nth(retry), rng))
     }
+}
+
+fn nth(retry: i64) -> u32 {
+    u32::try_from(retry.max(0)).unwrap_or(u32::MAX)
 }
 
 /// A message that may not be sent again: ask first wherever a request may have arrived.
@@ -221,6 +229,7 @@ mod tests {
     fn message() -> Message {
         Message {
             id: "0190".to_owned(),
+            key: "0190".to_owned(),
             intent: "login-1".to_owned(),
             customer: "default".to_owned(),
             recipient: "+12025550142".to_owned(),
@@ -289,6 +298,21 @@ mod tests {
             after(&message, &answer(Class::Recoverable)),
             Next::Dead(Rule::Attempts)
         );
+    }
+
+    #[test]
+    fn an_outage_does_not_use_up_the_attempts_at_once() {
+        let mut never = answer(Class::Recoverable);
+        never.touched = false;
+        let mut message = message();
+        (message.attempts, message.touched) = (3, false);
+        for seed in 0..100 {
+            let mut rng = StdRng::seed_from_u64(seed);
+            match policy().after_attempt(&message, &never, NOW, &mut rng) {
+                Next::Retry(at) => assert!((NOW + 100..=NOW + 201).contains(&at)),
+                other => panic!("{other:?}"),
+            }
+        }
     }
 
     #[test]

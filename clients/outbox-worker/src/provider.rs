@@ -76,13 +76,15 @@ impl Providers {
             .http
             .request(Method::POST, url)
             .bearer_auth(&message.customer)
-            .header(IDEMPOTENCY_KEY, &message.id)
+            .header(IDEMPOTENCY_KEY, &message.key)
             .header(reqwest::header::CONTENT_TYPE, "application/json")
             .body(message.request_body())
             .timeout(self.read_timeout.min(at_most));
         let response = match request.send().await {
             Ok(response) => response,
-            Err(error) if error.is_connect() => return Exchange::NeverConnected(describe(&error)),
+            Err(error) if error.is_connect() || error.is_builder() => {
+                return Exchange::NeverConnected(describe(&error));
+            }
             Err(error) => return Exchange::Lost(describe(&error)),
         };
         let received = clock::now();
@@ -99,7 +101,7 @@ impl Providers {
     pub async fn look_up(&self, message: &Message) -> Found {
         let mut url = self.submit_url(message.provider);
         url.query_pairs_mut()
-            .append_pair("idempotency_key", &message.id);
+            .append_pair("idempotency_key", &message.key);
         let request = self
             .http
             .get(url)

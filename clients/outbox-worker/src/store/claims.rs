@@ -56,7 +56,7 @@ pub struct AttemptEnd {
     pub detail: String,
 }
 
-const CLAIMED_COLUMNS: &str = "id, intent, customer, recipient, body, fingerprint, attempt_count, \
+const CLAIMED_COLUMNS: &str = "id, key, intent, customer, recipient, body, fingerprint, attempt_count, \
     lookup_count, first_attempt_at, touched, ambiguous, superseded, provider, next_step, rule, created_at, \
     expires_at, fence, lease_until";
 
@@ -113,6 +113,7 @@ impl Store {
             for row in &rows {
                 messages.push(Message {
                     id: row.try_get("id")?,
+                    key: row.try_get("key")?,
                     intent: row.try_get("intent")?,
                     customer: row.try_get("customer")?,
                     recipient: row.try_get("recipient")?,

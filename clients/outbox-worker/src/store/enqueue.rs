@@ -1,5 +1,7 @@
 //! The front door: a business row and its outbox row, in one transaction.
 
+use sqlx::Row;
+
 use super::{Store, StoreError, on};
 use crate::clock::{self, UnixMillis};
 use crate::message::fingerprint;
@@ -18,6 +20,8 @@ pub struct NewMessage {
     pub body: String,
     /// After this it is useless.
     pub expires_at: Option<UnixMillis>,
+    /// The key on which the caller insists; absent: the outbox id.
+    pub key: Option<String>,
     /// The login that it lets in; a newer challenge replaces an older one.
     pub login: Option<String>,
 }
@@ -32,7 +36,8 @@ pub enum Enqueued {
     },
     /// It was there already, with the same content.
     Already,
-    /// The intent is there already, with other content. Nothing was changed.
+    /// The intent is there already with other content, or the key is another intent's.
+    /// Nothing was changed.
     Conflict,
 }
 
@@ -43,6 +48,7 @@ impl Store {
     /// When the database refuses, or stays locked beyond the busy timeout.
     pub async fn enqueue(&self, new: &NewMessage) -> Result<Enqueued, StoreError> {
         let id = uuid::Uuid::now_v7().to_string();
+        let key = new.key.as_ref().unwrap_or(&id);
         let print = fingerprint(&new.customer, &new.recipient, &new.body);
         let now = clock::now();
         on!(self, pool => {
@@ -60,12 +66,13 @@ impl Store {
             .await?;
             // Of two callers at once, the second waits here for the first to commit.
             let inserted = sqlx::query(
-                "insert into sms_outbox (id, intent, customer, login, recipient, body, fingerprint,
+                "insert into sms_outbox (id, key, intent, customer, login, recipient, body, fingerprint,
                      next_attempt_at, expires_at, created_at)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-                 on conflict (customer, intent) do nothing",
+                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                 on conflict do nothing",
             )
             .bind(&id)
+            .bind(key)
             .bind(&new.intent)
             .bind(&new.customer)
             .bind(&new.login)
@@ -80,14 +87,22 @@ impl Store {
             .rows_affected();
             if inserted == 0 {
                 tx.rollback().await?;
-                let first: String = sqlx::query_scalar(
-                    "select fingerprint from sms_outbox where customer = $1 and intent = $2",
+                let first = sqlx::query(
+                    "select fingerprint, key from sms_outbox where customer = $1 and intent = $2",
                 )
                 .bind(&new.customer)
                 .bind(&new.intent)
-                .fetch_one(pool)
+                .fetch_optional(pool)
                 .await?;
-                return Ok(if first == print { Enqueued::Already } else { Enqueued::Conflict });
+                let same = match first {
+                    Some(first) => {
+                        first.try_get::<String, _>(0)? == print
+                            && (new.key.is_none() || first.try_get::<String, _>(1)? == *key)
+                    }
+                    // The intent is new, so it was the key that is taken.
+                    None => false,
+                };
+                return Ok(if same { Enqueued::Already } else { Enqueued::Conflict });
             }
             let mut superseded = 0;
             if let Some(login) = &new.login {

@@ -80,7 +80,7 @@ impl Store {
     pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         on!(self, pool => {
             let rows = sqlx::query(
-                "select intent, customer, status, rule, attempt_count, last_error, id from sms_outbox
+                "select intent, customer, status, rule, attempt_count, last_error, key from sms_outbox
                  where status in ('dead', 'unknown') order by created_at, id",
             )
             .fetch_all(pool)

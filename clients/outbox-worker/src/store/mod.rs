@@ -66,7 +66,7 @@ struct Locking {
 }
 
 /// The tables. One text for both databases; a new column comes with a new version.
-const SCHEMA: [&str; 7] = [
+const SCHEMA: [&str; 8] = [
     "create table if not exists login_challenge (
         id text primary key,
         customer text not null,
@@ -76,6 +76,7 @@ const SCHEMA: [&str; 7] = [
     )",
     "create table if not exists sms_outbox (
         id text primary key references login_challenge (id),
+        key text not null,
         intent text not null,
         customer text not null,
         login text,
@@ -102,7 +103,8 @@ const SCHEMA: [&str; 7] = [
         delivery text not null default '',
         last_error text not null default '',
         created_at bigint not null,
-        unique (customer, intent)
+        unique (customer, intent),
+        unique (customer, key)
     )",
     "create table if not exists sms_attempt (
         outbox_id text not null references sms_outbox (id),
@@ -124,6 +126,7 @@ const SCHEMA: [&str; 7] = [
         received_at bigint not null,
         applied boolean not null
     )",
+    "create index if not exists sms_outbox_key on sms_outbox (key)",
     "create index if not exists sms_outbox_due on sms_outbox (status, next_attempt_at)",
     "create index if not exists sms_outbox_leases on sms_outbox (status, lease_until)",
     "create index if not exists sms_outbox_login on sms_outbox (customer, login, status)",

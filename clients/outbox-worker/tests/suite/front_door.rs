@@ -4,13 +4,15 @@
 use std::collections::HashSet;
 
 use crate::lab::{IMPATIENT, Lab, drain, text};
-use crate::provider::{Act, accepting, submitting};
+use crate::provider::{Act, Request, accepting, submitting};
 
 on_both_databases!(
     the_same_intent_again_is_one_message,
     the_same_intent_at_once_is_one_message,
     the_same_intent_with_other_content_is_a_conflict,
     two_customers_may_use_one_intent,
+    a_key_that_the_caller_insists_on_is_sent_as_it_is,
+    a_key_names_one_intent_of_a_customer,
     a_newer_challenge_cancels_the_waiting_older_one,
     a_newer_challenge_stops_the_retries_of_the_older_one,
     a_challenge_superseded_in_flight_is_not_sent_again,
@@ -67,6 +69,38 @@ fn two_customers_may_use_one_intent(lab: &Lab) {
         .map(|request| request.key().to_owned())
         .collect();
     assert_eq!(keys.len(), 2);
+}
+
+fn a_key_that_the_caller_insists_on_is_sent_as_it_is(lab: &Lab) {
+    let provider = accepting();
+    let keys = ["otp-A".to_owned(), "otp-a".to_owned(), "k".repeat(255)];
+    for (number, key) in keys.iter().enumerate() {
+        lab.enqueue(&format!("login-{number}"), &["--key", key]);
+    }
+    drain(lab, &provider);
+    let sent = provider.submissions();
+    let sent: HashSet<_> = sent.iter().map(Request::key).collect();
+    assert_eq!(sent, keys.iter().map(String::as_str).collect());
+    let unsendable = lab.run(&["enqueue", "login-9", "+12025550142", "x", "--key", "ключ"]);
+    assert_eq!(unsendable.status.code(), Some(2));
+}
+
+fn a_key_names_one_intent_of_a_customer(lab: &Lab) {
+    lab.enqueue("login-1", &["--key", "otp"]);
+    lab.enqueue("login-1", &["--key", "otp"]);
+    lab.enqueue("login-1", &["--key", "otp", "--customer", "acme"]);
+    for (intent, key) in [("login-2", "otp"), ("login-1", "otp-2")] {
+        let args = [
+            "enqueue",
+            intent,
+            "+12025550142",
+            "Your code is 4711",
+            "--key",
+            key,
+        ];
+        assert_eq!(lab.run(&args).status.code(), Some(65), "{intent} {key}");
+    }
+    assert_eq!(lab.query("select id from sms_outbox").len(), 2);
 }
 
 fn a_newer_challenge_cancels_the_waiting_older_one(lab: &Lab) {
