@@ -357,90 +357,78 @@ async fn toxics_are_added_shown_listed_changed_and_removed() {
     .await;
 }
 
+/// Bodies that make no sense, and how each refusal begins.
+const NONSENSE: [(&str, &str); 18] = [
+    ("", "bad request body: EOF"),
+    ("{}", "invalid toxic type"),
+    (r#"{"type":"nope"}"#, "invalid toxic type"),
+    (
+        r#"{"type":"noop","stream":"sideways"}"#,
+        "stream was invalid, can be either upstream or downstream",
+    ),
+    (
+        r#"{"type":"latency","attributes":{"latency":-1}}"#,
+        "bad request body: attributes.latency",
+    ),
+    (
+        r#"{"type":"latency","attributes":{"latency":"1"}}"#,
+        "bad request body: attributes.latency",
+    ),
+    (
+        r#"{"type":"latency","attributes":{"latency":1.5}}"#,
+        "bad request body: attributes.latency",
+    ),
+    (
+        r#"{"type":"latency","attributes":{"delay":1}}"#,
+        "bad request body: attributes.delay: unknown",
+    ),
+    (
+        r#"{"type":"latency","attributes":[1]}"#,
+        "bad request body: attributes",
+    ),
+    (
+        r#"{"type":"bandwidth","attributes":{"rate":-1}}"#,
+        "bad request body: attributes.rate",
+    ),
+    (
+        r#"{"type":"bandwidth"}"#,
+        "bad request body: attributes.rate: missing",
+    ),
+    (
+        r#"{"type":"slicer"}"#,
+        "bad request body: attributes.average_size: missing",
+    ),
+    (
+        r#"{"type":"slicer","attributes":{"average_size":0}}"#,
+        "bad request body: attributes.average_size",
+    ),
+    (
+        r#"{"type":"slicer","attributes":{"average_size":5,"size_variation":5}}"#,
+        "bad request body: attributes.size_variation",
+    ),
+    (
+        r#"{"type":"noop","toxicity":1.5}"#,
+        "bad request body: toxicity",
+    ),
+    (
+        r#"{"type":"noop","toxicity":"1"}"#,
+        "bad request body: toxicity",
+    ),
+    (
+        r#"{"type":"noop","connection":0}"#,
+        "bad request body: connection",
+    ),
+    (
+        r#"{"type":"noop","connection":"1"}"#,
+        "bad request body: connection",
+    ),
+];
+
 #[tokio::test]
 async fn a_toxic_that_makes_no_sense_is_refused_and_nothing_is_added() {
     let lab = Lab::new().await;
-    for (body, status, begins) in [
-        ("", 400, "bad request body: EOF"),
-        ("{}", 400, "invalid toxic type"),
-        (r#"{"type":"nope"}"#, 400, "invalid toxic type"),
-        (
-            r#"{"type":"noop","stream":"sideways"}"#,
-            400,
-            "stream was invalid, can be either upstream or downstream",
-        ),
-        (
-            r#"{"type":"latency","attributes":{"latency":-1}}"#,
-            400,
-            "bad request body: attributes.latency",
-        ),
-        (
-            r#"{"type":"latency","attributes":{"latency":"1"}}"#,
-            400,
-            "bad request body: attributes.latency",
-        ),
-        (
-            r#"{"type":"latency","attributes":{"latency":1.5}}"#,
-            400,
-            "bad request body: attributes.latency",
-        ),
-        (
-            r#"{"type":"latency","attributes":{"delay":1}}"#,
-            400,
-            "bad request body: attributes.delay: unknown",
-        ),
-        (
-            r#"{"type":"latency","attributes":[1]}"#,
-            400,
-            "bad request body: attributes",
-        ),
-        (
-            r#"{"type":"bandwidth","attributes":{"rate":-1}}"#,
-            400,
-            "bad request body: attributes.rate",
-        ),
-        (
-            r#"{"type":"bandwidth"}"#,
-            400,
-            "bad request body: attributes.rate: missing",
-        ),
-        (
-            r#"{"type":"slicer"}"#,
-            400,
-            "bad request body: attributes.average_size: missing",
-        ),
-        (
-            r#"{"type":"slicer","attributes":{"average_size":0}}"#,
-            400,
-            "bad request body: attributes.average_size",
-        ),
-        (
-            r#"{"type":"slicer","attributes":{"average_size":5,"size_variation":5}}"#,
-            400,
-            "bad request body: attributes.size_variation",
-        ),
-        (
-            r#"{"type":"noop","toxicity":1.5}"#,
-            400,
-            "bad request body: toxicity",
-        ),
-        (
-            r#"{"type":"noop","toxicity":"1"}"#,
-            400,
-            "bad request body: toxicity",
-        ),
-        (
-            r#"{"type":"noop","connection":0}"#,
-            400,
-            "bad request body: connection",
-        ),
-        (
-            r#"{"type":"noop","connection":"1"}"#,
-            400,
-            "bad request body: connection",
-        ),
-    ] {
-        refused(&lab, "POST", "/proxies/sms/toxics", body, status, begins).await;
+    for (body, begins) in NONSENSE {
+        refused(&lab, "POST", "/proxies/sms/toxics", body, 400, begins).await;
     }
     assert_eq!(lab.call("GET", "/proxies/sms/toxics", "").await.body, "[]");
     assert_eq!(

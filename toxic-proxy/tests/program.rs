@@ -11,7 +11,7 @@ struct Program {
     child: Child,
     api: String,
     /// Kept open: the program writes its logs to the other end.
-    _logs: BufReader<std::process::ChildStderr>,
+    logs: BufReader<std::process::ChildStderr>,
 }
 
 impl Drop for Program {
@@ -29,27 +29,28 @@ fn start(arguments: &[&str]) -> Program {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    let mut logs = BufReader::new(child.stderr.take().expect("a pipe"));
-    loop {
+    let logs = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut program = Program {
+        child,
+        api: String::new(),
+        logs,
+    };
+    while program.api.is_empty() {
         let mut line = String::new();
         assert_ne!(
-            logs.read_line(&mut line).expect("a line"),
+            program.logs.read_line(&mut line).expect("a line"),
             0,
-            "the program ended before it listened"
+            "it ended before it listened"
         );
         let json: serde_json::Value = serde_json::from_str(&line).expect("a log line is JSON");
         if json["fields"]["message"] == "API listens" {
-            let api = json["fields"]["address"]
+            json["fields"]["address"]
                 .as_str()
                 .expect("an address")
-                .to_owned();
-            return Program {
-                child,
-                api,
-                _logs: logs,
-            };
+                .clone_into(&mut program.api);
         }
     }
+    program
 }
 
 fn get(api: &str, path: &str) -> serde_json::Value {
