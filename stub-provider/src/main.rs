@@ -1,2 +1,153 @@
-//! x
-fn main() {}
+//! The provider as a program: an SMS API on a port of this machine.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
+
+use clap::Parser;
+use stub_provider::{Config, Profile, Provider, ReceiptTimes, duration::Span};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// An SMS provider to test against: records every attempt and every delivery, and forgets no key.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+struct Args {
+    /// Where to listen; port 0 is one that is free.
+    #[arg(long, env = "STUB_LISTEN", default_value = "127.0.0.1:9090")]
+    listen: SocketAddr,
+    /// Allow an address that other machines can reach (the admin API stays closed to them).
+    #[arg(long)]
+    listen_any: bool,
+    /// Which provider's API to speak: the name of a built-in profile, or a profile file.
+    #[arg(long, default_value = "v1")]
+    profile: String,
+    /// How long a stored answer is kept, in place of what the profile says.
+    #[arg(long)]
+    retention: Option<Span>,
+    /// Where receipts go, for example http://127.0.0.1:8080/receipts.
+    #[arg(long)]
+    callback: Option<String>,
+    /// Allow receipts to leave this machine.
+    #[arg(long)]
+    callback_any: bool,
+    /// What receipts are signed with.
+    #[arg(
+        long,
+        env = "STUB_WEBHOOK_SECRET",
+        default_value = "stub-provider",
+        hide_env_values = true
+    )]
+    webhook_secret: String,
+    /// The time between two states of a message (queued, sent, delivered).
+    #[arg(long, default_value = "200ms")]
+    receipt_spacing: Span,
+    /// Decides message ids.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Write logs as JSON lines. RUST_LOG chooses what is logged.
+    #[arg(long)]
+    json_logs: bool,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    log(args.json_logs);
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: the runtime cannot start: {error}");
+            return ExitCode::from(5);
+        }
+    };
+    match runtime.block_on(run(args)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(report) => {
+            eprintln!("error: {report:?}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn log(json: bool) {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    if json {
+        lines.json().init();
+    } else {
+        lines.init();
+    }
+}
+
+async fn run(args: Args) -> miette::Result<()> {
+    let outside = !args.listen.ip().is_loopback();
+    if outside && !args.listen_any {
+        return Err(miette::miette!(
+            help = "add --listen-any if that is what you want",
+            "{} can be reached from other machines",
+            args.listen
+        ));
+    }
+    let config = Config {
+        listen: args.listen,
+        profile: profile(&args.profile)?,
+        retention: args.retention.map(|span| span.0),
+        seed: args.seed,
+        callback: args.callback,
+        allow_remote_callback: args.callback_any,
+        webhook_secret: args.webhook_secret,
+        receipts: ReceiptTimes {
+            spacing: args.receipt_spacing.0,
+            retry_base: Duration::from_millis(500),
+            retry_cap: Duration::from_secs(30),
+            ..ReceiptTimes::default()
+        },
+        ..Config::default()
+    };
+    // Before the start: a signal that comes right after it must not be missed.
+    let stop = |kind| {
+        signal(kind).map_err(|error| miette::miette!("signals cannot be waited for: {error}"))
+    };
+    let mut interrupt = stop(SignalKind::interrupt())?;
+    let mut terminate = stop(SignalKind::terminate())?;
+    let provider = Provider::start(config)
+        .await
+        .map_err(|error| miette::miette!("{error}"))?;
+    tracing::info!(url = %provider.url(), profile = args.profile, "ready");
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    tracing::info!("stopping");
+    provider.stop().await;
+    Ok(())
+}
+
+/// A built-in profile by its name, or else a file.
+fn profile(named: &str) -> miette::Result<Arc<Profile>> {
+    if let Some(profile) = Profile::builtin(named) {
+        return Ok(profile);
+    }
+    let path = PathBuf::from(named);
+    let looks_like_a_file = path.extension().is_some() || path.components().count() > 1;
+    if !looks_like_a_file && !Path::new(named).exists() {
+        let known: Vec<_> = Profile::names().collect();
+        return Err(miette::miette!(
+            help = format!(
+                "built in: {}; anything else is the path of a file",
+                known.join(", ")
+            ),
+            "there is no profile `{named}`"
+        ));
+    }
+    Ok(Arc::new(Profile::load(&path)?))
+}

@@ -1,0 +1,187 @@
+//! The provider's own pages, for the people who test against it.
+//!
+//! Owns the routes under `/admin`, `/metrics` and `/healthz`, and that only this machine may use
+//! them. They read the records and turn faults on and off; they decide nothing about messages.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Body, Frame, Incoming, SizeHint},
+    header,
+};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::{
+    connection::{Sent, whole},
+    core::Core,
+    event::Event,
+    reply::Reply,
+    request,
+    wire::Line,
+};
+
+mod control;
+mod metrics;
+mod show;
+
+/// The body of any answer.
+pub(crate) enum AnyBody {
+    /// Whole.
+    Sent(Sent),
+    /// One event after the other, as server-sent events.
+    Events(Arc<Core>, UnboundedReceiver<Event>),
+}
+
+impl Body for AnyBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Self::Sent(sent) => Pin::new(sent).poll_frame(cx),
+            Self::Events(core, events) => events.poll_recv(cx).map(|event| {
+                let event = event?;
+                let data = show::event(core, &event);
+                let text = format!("id: {}\ndata: {data}\n\n", event.seq);
+                Some(Ok(Frame::data(text.into())))
+            }),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Sent(sent) => sent.is_end_stream(),
+            Self::Events(..) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Sent(sent) => sent.size_hint(),
+            Self::Events(..) => SizeHint::default(),
+        }
+    }
+}
+
+const ROUTES: &[(&str, &str)] = &[
+    ("/", "GET"),
+    ("/healthz", "GET"),
+    ("/metrics", "GET"),
+    ("/admin/delivered", "GET"),
+    ("/admin/attempts", "GET"),
+    ("/admin/messages", "GET"),
+    ("/admin/events", "GET"),
+    ("/admin/faults", "GET, POST, DELETE"),
+    ("/admin/clock", "GET, POST"),
+    ("/admin/callback", "GET, POST, DELETE"),
+    ("/admin/reset", "POST"),
+];
+
+/// Answers a request that is not for the provider's API.
+pub(crate) async fn answer(
+    core: &Arc<Core>,
+    line: &Arc<Line>,
+    request: Request<Incoming>,
+) -> Response<AnyBody> {
+    let path = request.uri().path();
+    if path == "/admin/events" && request.method() == Method::GET && line.peer.ip().is_loopback() {
+        let mut response = Response::new(AnyBody::Events(core.clone(), core.observers.subscribe()));
+        response.headers_mut().insert(
+            header::CONTENT_TYPE,
+            header::HeaderValue::from_static("text/event-stream"),
+        );
+        return response;
+    }
+    whole(line, &reply(core, line, request).await)
+}
+
+async fn reply(core: &Arc<Core>, line: &Line, request: Request<Incoming>) -> Reply {
+    let path = request.uri().path().to_owned();
+    let Some((_, methods)) = ROUTES.iter().find(|(route, _)| *route == path) else {
+        return nothing_here(core, &path);
+    };
+    if path.starts_with("/admin") && !line.peer.ip().is_loopback() {
+        return Reply::problem(
+            StatusCode::FORBIDDEN,
+            None,
+            "/admin is open to this machine only",
+        );
+    }
+    if !methods.split(", ").any(|m| request.method() == m) {
+        return Reply::problem(
+            StatusCode::METHOD_NOT_ALLOWED,
+            None,
+            &format!("{path} takes {methods}"),
+        )
+        .with(header::ALLOW, methods);
+    }
+    let method = request.method().clone();
+    let query = request.uri().query().unwrap_or_default().to_owned();
+    match (method, path.as_str()) {
+        (Method::GET, "/") => Reply::text(StatusCode::OK, welcome(core)),
+        (Method::GET, "/healthz") => Reply::json(StatusCode::OK, "{\"status\":\"ok\"}"),
+        (Method::GET, "/metrics") => Reply::text(StatusCode::OK, metrics::text(core)),
+        (Method::GET, "/admin/delivered") => show::json(&show::delivered(core)),
+        (Method::GET, "/admin/attempts") => show::json(&show::attempts(core)),
+        (Method::GET, "/admin/messages") => show::messages(core, &query).await,
+        (Method::GET, "/admin/faults") => show::json(&show::faults(core)),
+        (Method::GET, "/admin/clock") => control::clock(core),
+        (Method::GET, "/admin/callback") => control::callback(core),
+        (Method::DELETE, "/admin/callback") => control::set_callback(core, None),
+        (Method::DELETE, _) => control::remove_faults(core, &query),
+        (Method::POST, "/admin/reset") => control::reset(core),
+        (_, path) => match request::read(request.into_body(), core.limits.body_bytes).await {
+            Ok(body) => control::post(core, path, &body),
+            Err(error) => bad(&format!("the body was not read whole: {error:?}")),
+        },
+    }
+}
+
+fn bad(message: &str) -> Reply {
+    Reply::problem(StatusCode::BAD_REQUEST, None, message)
+}
+
+fn routes(core: &Core) -> Vec<String> {
+    let path = core.profile.submit_path();
+    let field = core.profile.lookup_key_field();
+    let mut all = vec![
+        format!("POST {path}"),
+        format!("GET {path}/{{id}}"),
+        format!("GET {path}?{field}=…"),
+    ];
+    all.extend(
+        ROUTES
+            .iter()
+            .map(|(route, methods)| format!("{methods} {route}")),
+    );
+    all
+}
+
+fn nothing_here(core: &Core, path: &str) -> Reply {
+    tracing::warn!(path, "a request for a path that does not exist");
+    let message = format!(
+        "nothing is at {path}; there are: {}",
+        routes(core).join(" · ")
+    );
+    Reply::problem(StatusCode::NOT_FOUND, None, &message)
+}
+
+fn welcome(core: &Core) -> String {
+    let profile = &core.profile;
+    let list = routes(core).join("\n  ");
+    format!(
+        "An SMS provider to test against. It speaks `{}`: {}.\n\n  {list}\n",
+        profile.name(),
+        profile.title(),
+    )
+}

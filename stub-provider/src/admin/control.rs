@@ -1,0 +1,116 @@
+//! What can be set from outside: faults, the clock, the callback, a fresh start.
+//!
+//! Owns reading those requests and what is wrong with them.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use hyper::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{bad, show};
+use crate::{
+    core::Core,
+    duration::Span,
+    place::form_fields,
+    reply::Reply,
+    rules::{WrittenRule, written},
+};
+
+/// Ids of faults that are set from outside, far from those that a watcher in the process chooses.
+static NEXT_FAULT: AtomicU32 = AtomicU32::new(1_000_000);
+
+pub(super) fn post(core: &Arc<Core>, path: &str, body: &[u8]) -> Reply {
+    match path {
+        "/admin/faults" => add_fault(core, body),
+        "/admin/clock" => advance(core, body),
+        "/admin/callback" => match read::<CallbackBody>(body) {
+            Ok(set) => set_callback(core, Some(&set.url)),
+            Err(reply) => reply,
+        },
+        _ => bad("nothing can be set here"),
+    }
+}
+
+fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, Reply> {
+    serde_json::from_slice(body).map_err(|error| bad(&error.to_string()))
+}
+
+fn add_fault(core: &Core, body: &[u8]) -> Reply {
+    let rule = read::<WrittenRule>(body).and_then(|rule| {
+        let id = NEXT_FAULT.fetch_add(1, Ordering::Relaxed);
+        rule.into_rule(id).map_err(|message| bad(&message))
+    });
+    match rule {
+        Ok(rule) => {
+            let shown = written(&rule);
+            core.add_fault(rule);
+            Reply::value(StatusCode::CREATED, &shown)
+        }
+        Err(reply) => reply,
+    }
+}
+
+pub(super) fn remove_faults(core: &Core, query: &str) -> Reply {
+    let mut id = None;
+    for (name, value) in form_fields(query.as_bytes()) {
+        match (name.as_str(), value.parse()) {
+            ("id", Ok(number)) => id = Some(number),
+            _ => return bad("write ?id=NUMBER for one fault, or nothing for all"),
+        }
+    }
+    show::json(&json!({ "removed": core.remove_faults(id) }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClockBody {
+    advance: Span,
+}
+
+pub(super) fn clock(core: &Core) -> Reply {
+    let now = core.clock.timestamp(core.clock.now());
+    show::json(&json!({ "now": now.to_string() }))
+}
+
+fn advance(core: &Core, body: &[u8]) -> Reply {
+    match read::<ClockBody>(body) {
+        Ok(set) => {
+            core.clock.advance(set.advance.0);
+            clock(core)
+        }
+        Err(reply) => reply,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallbackBody {
+    url: String,
+}
+
+pub(super) fn callback(core: &Core) -> Reply {
+    let url = core.receipts.callback().map(|uri| uri.to_string());
+    show::json(&json!({ "url": url }))
+}
+
+pub(super) fn set_callback(core: &Core, url: Option<&str>) -> Reply {
+    match core.receipts.set_callback(url) {
+        Ok(()) => callback(core),
+        Err(error) => bad(&error.to_string()),
+    }
+}
+
+/// Forgets keys, attempts, deliveries, faults and holds.
+pub(super) fn reset(core: &Core) -> Reply {
+    core.remove_faults(None);
+    core.lift_holds();
+    core.ledger.clear();
+    core.keyless.clear();
+    core.receipts.forget();
+    core.records.clear();
+    show::json(&Value::Object(serde_json::Map::new()))
+}

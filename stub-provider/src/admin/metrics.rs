@@ -1,0 +1,67 @@
+//! `/metrics`, in Prometheus's text format.
+//!
+//! Owns names and help of what is counted.
+
+use std::{fmt::Write, sync::atomic::Ordering};
+
+use crate::core::Core;
+
+pub(super) fn text(core: &Core) -> String {
+    let (attempts, deliveries) = core.records.counts();
+    let counters = &core.counters;
+    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    let rows = [
+        (
+            "connections_total",
+            "counter",
+            "Connections accepted.",
+            load(&counters.connections),
+        ),
+        (
+            "connections_open",
+            "gauge",
+            "Connections open now.",
+            load(&counters.open_connections),
+        ),
+        ("attempts", "gauge", "Requests on record.", attempts as u64),
+        (
+            "attempts_ended_total",
+            "counter",
+            "Requests that are over.",
+            load(&counters.ended),
+        ),
+        (
+            "deliveries",
+            "gauge",
+            "Deliveries on record.",
+            deliveries as u64,
+        ),
+        (
+            "replays_total",
+            "counter",
+            "Stored answers returned.",
+            load(&counters.replays),
+        ),
+        (
+            "faults_total",
+            "counter",
+            "Faults that acted on a request.",
+            load(&counters.faults),
+        ),
+        (
+            "unread_total",
+            "counter",
+            "Requests that were never read whole.",
+            load(&counters.unread),
+        ),
+    ];
+    let mut text = String::new();
+    for (name, kind, help, value) in rows {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "# HELP stub_provider_{name} {help}\n# TYPE stub_provider_{name} {kind}\nstub_provider_{name} {value}\n"
+        );
+    }
+    text
+}

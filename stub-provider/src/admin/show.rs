@@ -1,0 +1,234 @@
+//! What the records look like as JSON.
+//!
+//! Owns the shapes under `/admin` that are read. Numbers and words of messages stand in them; logs
+//! never hold either.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use hyper::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    core::Core,
+    duration::Span,
+    event::{Event, EventKind},
+    place::form_fields,
+    record::{Attempt, Delivery, status_word},
+    reply::Reply,
+    rules::written,
+};
+
+pub(super) fn json(value: &Value) -> Reply {
+    Reply::value(StatusCode::OK, value)
+}
+
+fn time(core: &Core, at: Duration) -> String {
+    core.clock.timestamp(at).to_string()
+}
+
+fn message(core: &Core, delivery: &Delivery) -> Value {
+    let by = &delivery.by;
+    json!({
+        "id": core.naming.name(delivery.id),
+        "to": by.reading.to,
+        "body": by.reading.text,
+        "customer": by.reading.customer,
+        "idempotency_key": by.reading.key,
+        "attempt": by.id,
+        "status": status_word(core.status(delivery)),
+        "at": time(core, delivery.at),
+    })
+}
+
+/// Every delivery, by key.
+pub(super) fn delivered(core: &Core) -> Value {
+    let deliveries = core.records.deliveries();
+    // A key that several customers chose stands once for each of them.
+    let mut customer_of: HashMap<&str, &str> = HashMap::new();
+    let mut shared: HashMap<&str, bool> = HashMap::new();
+    for delivery in &deliveries {
+        let reading = &delivery.by.reading;
+        if let Some(key) = reading.key.as_deref() {
+            let first = *customer_of.entry(key).or_insert(&reading.customer);
+            *shared.entry(key).or_default() |= first != reading.customer;
+        }
+    }
+    let mut by_key = Map::new();
+    for delivery in &deliveries {
+        let reading = &delivery.by.reading;
+        let entry = match reading.key.as_deref() {
+            Some(key) if shared.get(key) == Some(&true) => format!("{}/{key}", reading.customer),
+            Some(key) => key.to_owned(),
+            None => format!("~{}", core.naming.name(delivery.id)),
+        };
+        let list = by_key.entry(entry).or_insert_with(|| json!([]));
+        if let Value::Array(list) = list {
+            list.push(message(core, delivery));
+        }
+    }
+    Value::Object(by_key)
+}
+
+fn attempt(core: &Core, attempt: &Attempt) -> Value {
+    let reading = &attempt.reading;
+    let headers: Vec<_> = attempt
+        .headers
+        .iter()
+        .map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())]))
+        .collect();
+    json!({
+        "attempt": attempt.id,
+        "at": time(core, attempt.at),
+        "connection": attempt.connection,
+        "nth_on_connection": attempt.nth_on_connection,
+        "method": attempt.method.as_str(),
+        "target": attempt.uri.to_string(),
+        "headers": headers,
+        "body": String::from_utf8_lossy(&attempt.body),
+        "request": reading.kind,
+        "customer": reading.customer,
+        "idempotency_key": reading.key,
+        "to": reading.to,
+        "intent": reading.intent,
+        "ordinal": reading.ordinal,
+        "reached": attempt.reached(),
+        "status": attempt.status(),
+        "message": attempt.message().map(|id| core.naming.name(id)),
+        "end": attempt.end(),
+    })
+}
+
+/// Every attempt, in the order of arrival.
+pub(super) fn attempts(core: &Core) -> Value {
+    let list = core.records.attempts();
+    list.iter().map(|one| attempt(core, one)).collect()
+}
+
+/// The messages that match the query; with `wait`, as soon as there is one.
+pub(super) async fn messages(core: &Arc<Core>, query: &str) -> Reply {
+    let mut wait = Duration::ZERO;
+    let mut to = None;
+    let mut key = None;
+    for (name, value) in form_fields(query.as_bytes()) {
+        match name.as_str() {
+            "wait" => match value.parse::<Span>() {
+                Ok(span) => wait = span.0.min(Duration::from_mins(1)),
+                Err(message) => return super::bad(&message),
+            },
+            // A plus that nobody encoded arrives as a space.
+            "to" => to = Some(value.replacen(' ', "+", 1)),
+            "idempotency_key" => key = Some(value),
+            other => {
+                return super::bad(&format!(
+                    "`{other}` is not known here: wait, to, idempotency_key"
+                ));
+            }
+        }
+    }
+    let matching = || -> Vec<Value> {
+        let deliveries = core.records.deliveries();
+        let asked = deliveries.iter().filter(|delivery| {
+            let reading = &delivery.by.reading;
+            (to.is_none() || reading.to == to) && (key.is_none() || reading.key == key)
+        });
+        asked.map(|delivery| message(core, delivery)).collect()
+    };
+    let first = async {
+        loop {
+            let changed = core.records.deliveries_changed().notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            let found = matching();
+            if !found.is_empty() {
+                return found;
+            }
+            changed.await;
+        }
+    };
+    let found = tokio::select! {
+        biased;
+        found = first => found,
+        () = tokio::time::sleep(wait) => Vec::new(),
+        () = core.stopping.cancelled() => Vec::new(),
+    };
+    json(&Value::Array(found))
+}
+
+/// Every fault in force.
+pub(super) fn faults(core: &Core) -> Value {
+    core.rules.list().iter().map(|rule| written(rule)).collect()
+}
+
+/// An event, for a reader outside the process.
+pub(super) fn event(core: &Core, event: &Event) -> Value {
+    let (kind, mut data) = match &event.kind {
+        EventKind::ConnectionOpened { connection, peer } => (
+            "connection-opened",
+            json!({ "connection": connection, "peer": peer }),
+        ),
+        EventKind::ConnectionClosed { connection, end } => (
+            "connection-closed",
+            json!({ "connection": connection, "end": end }),
+        ),
+        EventKind::Arrived {
+            attempt,
+            connection,
+            nth_on_connection,
+            request,
+            reading,
+        } => (
+            "arrived",
+            json!({
+                "attempt": attempt, "connection": connection,
+                "nth_on_connection": nth_on_connection,
+                "method": request.method, "target": request.target, "headers": request.headers,
+                "body": String::from_utf8_lossy(&request.body), "reading": reading.as_ref(),
+            }),
+        ),
+        EventKind::Unread { connection, reason } => (
+            "unread",
+            json!({ "connection": connection, "reason": reason }),
+        ),
+        EventKind::Held { attempt, stage } => {
+            ("held", json!({ "attempt": attempt, "stage": stage }))
+        }
+        EventKind::FaultFired { attempt, fault } => {
+            ("fault-fired", json!({ "attempt": attempt, "fault": fault }))
+        }
+        EventKind::Delivered { attempt, message } => (
+            "delivered",
+            json!({ "attempt": attempt, "message": message }),
+        ),
+        EventKind::Replayed { attempt, of } => {
+            ("replayed", json!({ "attempt": attempt, "of": of }))
+        }
+        EventKind::Answering { attempt, answer } => (
+            "answering",
+            json!({
+                "attempt": attempt, "status": answer.status, "headers": answer.headers,
+                "body": String::from_utf8_lossy(&answer.body),
+            }),
+        ),
+        EventKind::Ended { attempt, end } => ("ended", json!({ "attempt": attempt, "end": end })),
+        EventKind::ReceiptSent {
+            message,
+            event_id,
+            status,
+            attempt,
+            answered,
+        } => (
+            "receipt-sent",
+            json!({
+                "message": message, "event_id": event_id, "status": status,
+                "attempt": attempt, "answered": answered,
+            }),
+        ),
+        EventKind::Crashed => ("crashed", json!({})),
+        EventKind::Restarted => ("restarted", json!({})),
+    };
+    if let Value::Object(fields) = &mut data {
+        fields.shift_insert(0, "event".into(), kind.into());
+        fields.shift_insert(1, "at".into(), time(core, core.clock.at(event.at)).into());
+    }
+    data
+}

@@ -1,0 +1,344 @@
+//! An attempt on its way through holds and faults.
+//!
+//! Owns the order of what happens to one attempt: held, faulted, accepted, held, faulted,
+//! answered. It runs apart from the connection, so the work goes on when the client hangs up.
+
+use std::{
+    future::poll_fn,
+    sync::{Arc, atomic::Ordering},
+    task::Poll,
+};
+
+use hyper::{
+    StatusCode,
+    header::{self, HeaderName},
+};
+
+use crate::{
+    accept::Decision,
+    arrival::{Standing, Ticket},
+    core::{Core, Life},
+    event::{Answer, End, EventKind},
+    fault::{Ending, Garble, Garbling, Part, ProviderFault, RateLimit, Respond, Stage, Truncate},
+    ledger::Claim,
+    message::{push_hex, scramble},
+    record::Attempt,
+    reply::Reply,
+    wire::LastWords,
+};
+
+/// How the connection goes on with an attempt.
+pub(crate) enum Outcome {
+    /// With this answer.
+    Answer { reply: Arc<Reply>, replayed: bool },
+    /// Not through HTTP any more.
+    Break {
+        words: LastWords,
+        seen: Option<Arc<Answer>>,
+    },
+    /// With nothing.
+    Hang,
+}
+
+impl From<Decision> for Outcome {
+    fn from(decision: Decision) -> Self {
+        Self::Answer {
+            reply: decision.reply,
+            replayed: decision.replayed,
+        }
+    }
+}
+
+impl Outcome {
+    fn answer(reply: Reply) -> Self {
+        Self::Answer {
+            reply: Arc::new(reply),
+            replayed: false,
+        }
+    }
+
+    fn end(reset: bool) -> Self {
+        Self::Break {
+            words: LastWords {
+                bytes: Vec::new(),
+                reset,
+                end: if reset { End::Reset } else { End::Closed },
+            },
+            seen: None,
+        }
+    }
+}
+
+/// One attempt under way.
+pub(crate) struct Carry {
+    pub(crate) core: Arc<Core>,
+    pub(crate) life: Arc<Life>,
+    pub(crate) attempt: Arc<Attempt>,
+    pub(crate) standing: Standing,
+}
+
+impl Carry {
+    /// Carries the attempt to its outcome.
+    pub(crate) async fn run(mut self) -> Outcome {
+        self.held(Stage::BeforeAccept).await;
+        for (rule, fault) in self.core.rules.at(Stage::BeforeAccept, &self.attempt) {
+            self.fired(rule);
+            if let Some(outcome) = self.before(fault).await {
+                return outcome;
+            }
+        }
+        let decision = self.decide().await;
+        if let Some(delivery) = &decision.delivery {
+            self.core.report(delivery).await;
+        }
+        if !decision.accepted {
+            return decision.into();
+        }
+        self.held(Stage::AfterAccept).await;
+        for (rule, fault) in self.core.rules.at(Stage::AfterAccept, &self.attempt) {
+            self.fired(rule);
+            if let Some(outcome) = self.after(fault, &decision.reply).await {
+                return outcome;
+            }
+        }
+        decision.into()
+    }
+
+    async fn held(&self, stage: Stage) {
+        let Some(released) = self.core.holds.stop(&self.attempt, stage) else {
+            return;
+        };
+        let attempt = self.attempt.id;
+        self.core
+            .observers
+            .emit(|| EventKind::Held { attempt, stage });
+        // An error means that the hold itself is gone: then nothing holds the attempt any more.
+        let _ = released.await;
+    }
+
+    fn fired(&self, fault: u32) {
+        let attempt = self.attempt.id;
+        self.core.counters.faults.fetch_add(1, Ordering::Relaxed);
+        self.core
+            .observers
+            .emit(|| EventKind::FaultFired { attempt, fault });
+    }
+
+    fn ticket(&mut self) -> Option<&mut Ticket> {
+        match &mut self.standing {
+            Standing::Keyed(ticket, _) => Some(ticket),
+            _ => None,
+        }
+    }
+
+    fn release(&mut self) {
+        if let Some(ticket) = self.ticket() {
+            ticket.release();
+        }
+    }
+
+    /// A fault before acceptance; `None`: the attempt goes on.
+    async fn before(&mut self, fault: ProviderFault) -> Option<Outcome> {
+        match fault {
+            ProviderFault::Delay(delay) => {
+                self.core.clock.sleep(delay.lasts.0).await;
+                return None;
+            }
+            ProviderFault::InFlight(work) => {
+                if let Standing::Keyed(ticket, _) = &self.standing {
+                    let ledger = &self.core.ledger;
+                    ledger.refuse(&ticket.id, Some(work.retry_after));
+                    self.core.clock.sleep(work.lasts.0).await;
+                    ledger.refuse(&ticket.id, None);
+                } else {
+                    self.core.clock.sleep(work.lasts.0).await;
+                }
+                return None;
+            }
+            ProviderFault::Respond(ref respond) if respond.stored => {
+                let reply = Arc::new(self.respond(respond));
+                if let Some(ticket) = self.ticket() {
+                    ticket.settle(Some(reply), None);
+                }
+            }
+            _ => {}
+        }
+        self.release();
+        let promise = || Arc::new(self.core.false_promise(&self.attempt));
+        Some(match fault {
+            ProviderFault::Redirect(redirect) => {
+                let status =
+                    StatusCode::from_u16(redirect.status).unwrap_or(StatusCode::TEMPORARY_REDIRECT);
+                let target = format!("/redirected{}", self.attempt.uri.path());
+                Outcome::answer(
+                    Reply::problem(status, None, "ask again at the Location")
+                        .with(header::LOCATION, &target),
+                )
+            }
+            ProviderFault::RateLimit(limit) => Outcome::answer(self.rate_limit(&limit)),
+            fault => self.act(fault, promise).await,
+        })
+    }
+
+    /// A fault after acceptance; `None`: the attempt goes on.
+    async fn after(&mut self, fault: ProviderFault, reply: &Arc<Reply>) -> Option<Outcome> {
+        match fault {
+            ProviderFault::Delay(delay) => {
+                self.core.clock.sleep(delay.lasts.0).await;
+                None
+            }
+            ProviderFault::Respond(ref respond) if respond.stored => {
+                let stored = self.respond(respond);
+                if let Standing::Keyed(ticket, _) = &self.standing {
+                    self.core
+                        .ledger
+                        .restate(&ticket.id, Arc::new(stored.clone()));
+                }
+                Some(Outcome::answer(stored))
+            }
+            fault => Some(self.act(fault, || reply.clone()).await),
+        }
+    }
+
+    /// The faults that end an attempt in the same way before and after acceptance. `answer` is
+    /// what would have been said.
+    async fn act(&self, fault: ProviderFault, answer: impl Fn() -> Arc<Reply>) -> Outcome {
+        match fault {
+            ProviderFault::Respond(respond) => Outcome::answer(self.respond(&respond)),
+            ProviderFault::Reset(_) => Outcome::end(true),
+            ProviderFault::Close(_) => Outcome::end(false),
+            ProviderFault::Truncate(cut) => self.truncate(&cut, &answer()),
+            ProviderFault::Garble(garble) => self.garble(&garble, &answer()),
+            ProviderFault::Crash(crash) => {
+                self.life.crash(crash);
+                // The crash drops this very work at its next wait.
+                std::future::pending().await
+            }
+            _ => Outcome::Hang,
+        }
+    }
+
+    /// What the attempt is answered, once its key is free or answered.
+    async fn decide(&mut self) -> Decision {
+        let instead = self.stored_instead();
+        let core = self.core.clone();
+        let attempt = self.attempt.clone();
+        let standing = &mut self.standing;
+        poll_fn(move |cx| {
+            // What was found on arrival may have changed since: only an owner need not ask again.
+            if let Standing::Keyed(ticket, claim) = &mut *standing
+                && !ticket.won
+            {
+                *claim = core.ledger.claim(
+                    &ticket.id,
+                    ticket.fingerprint,
+                    ticket.attempt,
+                    core.clock.now(),
+                    cx.waker(),
+                );
+                ticket.won = matches!(claim, Claim::Won);
+            }
+            match core.decide(&attempt, standing, instead.clone()) {
+                Some(decision) => Poll::Ready(decision),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// The answer that a fault after acceptance stores in place of the true one. It must be in
+    /// place before the key is settled: a request that waits for it gets this one.
+    fn stored_instead(&self) -> Option<Reply> {
+        let faults = self.core.rules.at(Stage::AfterAccept, &self.attempt);
+        faults.into_iter().find_map(|(_, fault)| match fault {
+            ProviderFault::Respond(respond) if respond.stored => Some(self.respond(&respond)),
+            _ => None,
+        })
+    }
+
+    fn respond(&self, respond: &Respond) -> Reply {
+        let status =
+            StatusCode::from_u16(respond.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut reply = match &respond.body {
+            Some(body) => Reply::json(status, body.clone()),
+            None => Reply::problem(
+                status,
+                respond.code,
+                status.canonical_reason().unwrap_or("an error"),
+            ),
+        };
+        for (name, value) in &respond.headers {
+            if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
+                reply.headers.retain(|(known, _)| *known != name);
+                reply = reply.with(name, value);
+            }
+        }
+        reply
+            .retry_after(respond.retry_after)
+            .retry_after_date(respond.retry_after_date, &self.core.clock)
+    }
+
+    fn rate_limit(&self, limit: &RateLimit) -> Reply {
+        let reply = Reply::problem(StatusCode::TOO_MANY_REQUESTS, None, "too many requests")
+            .retry_after(limit.retry_after)
+            .retry_after_date(limit.retry_after_date, &self.core.clock);
+        match &limit.retry_after_raw {
+            Some(raw) => reply.with(header::RETRY_AFTER, raw),
+            None => reply,
+        }
+    }
+
+    fn truncate(&self, cut: &Truncate, reply: &Reply) -> Outcome {
+        let head = reply.head(reply.body.len(), &self.core.clock);
+        let after = cut.after as usize;
+        let bytes = match cut.part {
+            Part::Head => head[..after.min(head.len())].to_vec(),
+            Part::Body => {
+                let mut bytes = head;
+                bytes.extend_from_slice(&reply.body[..after.min(reply.body.len())]);
+                bytes
+            }
+        };
+        Outcome::Break {
+            words: LastWords {
+                bytes,
+                reset: cut.ending == Ending::Reset,
+                end: End::Truncated,
+            },
+            seen: Some(reply.seen()),
+        }
+    }
+
+    fn garble(&self, garble: &Garble, reply: &Reply) -> Outcome {
+        let (bytes, end) = match garble.how {
+            Garbling::BadJson => {
+                let mut half = reply.clone();
+                // No proper prefix of a JSON object is JSON.
+                half.body = half.body.slice(..half.body.len() / 2);
+                return Outcome::answer(half);
+            }
+            Garbling::WrongContentLength => {
+                let mut bytes = reply.head(reply.body.len() + 64, &self.core.clock);
+                bytes.extend_from_slice(&reply.body);
+                (bytes, End::Truncated)
+            }
+            Garbling::NotHttp => {
+                let mut noise = String::from("~");
+                for word in 0..4 {
+                    let at = self.attempt.id.wrapping_mul(4).wrapping_add(word);
+                    push_hex(&mut noise, scramble(self.core.seed ^ at));
+                }
+                noise.push_str("\r\n\r\n");
+                (noise.into_bytes(), End::Closed)
+            }
+        };
+        Outcome::Break {
+            words: LastWords {
+                bytes,
+                reset: false,
+                end,
+            },
+            seen: Some(reply.seen()),
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! One connection, from its acceptance to its end.
+//!
+//! Owns the service that hyper calls, the slow-client limit, and saying how the connection and
+//! the attempt on it ended. Hang-ups are watched here and not by hyper: a client that sends its
+//! request together with a FIN has still asked.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Body, Frame, Incoming, SizeHint},
+    header::{self, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use tokio::sync::oneshot;
+
+use crate::{
+    admin,
+    arrival::Asked,
+    carry::{Carry, Outcome},
+    core::{Core, Life},
+    event::{End, EventKind},
+    place::form_fields,
+    record::{Arrival, Attempt},
+    reply::Reply,
+    request::{self, Unread},
+    wire::{LastWords, Line, Wire},
+};
+
+/// The connection ends without HTTP; why stands on the line.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection ends here")]
+pub(crate) struct Stop;
+
+/// Ends whatever is open on a line, however its task ends.
+struct Closing {
+    line: Arc<Line>,
+    life: Arc<Life>,
+    end: Option<End>,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        let line = &self.line;
+        let forced = self.end.or_else(|| line.gone());
+        line.finish(forced.unwrap_or_else(|| self.life.end()));
+        let end = match (self.end, line.gone()) {
+            (Some(end), _) => end,
+            (None, Some(End::ClientClosed)) if line.requests() > 0 => End::Answered,
+            (None, Some(end)) => end,
+            (None, None) => End::Answered,
+        };
+        let counters = &line.core.counters;
+        counters.open_connections.fetch_sub(1, Ordering::Relaxed);
+        let connection = line.id;
+        line.core
+            .observers
+            .emit(|| EventKind::ConnectionClosed { connection, end });
+    }
+}
+
+/// Serves one connection to its end.
+pub(crate) async fn serve(line: Arc<Line>, life: Arc<Life>) {
+    let core = line.core.clone();
+    core.counters.connections.fetch_add(1, Ordering::Relaxed);
+    core.counters
+        .open_connections
+        .fetch_add(1, Ordering::Relaxed);
+    core.observers.emit(|| EventKind::ConnectionOpened {
+        connection: line.id,
+        peer: line.peer,
+    });
+    let mut closing = Closing {
+        line: line.clone(),
+        life: life.clone(),
+        end: None,
+    };
+    match speak(&line, &life).await {
+        Spoken::Over => {}
+        Spoken::Failed(error) => {
+            if let Some(words) = line.last_words() {
+                closing.end = Some(last(&line, words).await);
+            } else if line.unread() > 0 {
+                unread(&line, &reason(&error));
+            }
+        }
+        Spoken::TooSlow => {
+            unread(&line, "it took too long");
+            let refusal = Reply::problem(
+                StatusCode::REQUEST_TIMEOUT,
+                None,
+                "the request took too long to arrive",
+            )
+            .with(header::CONNECTION, "close");
+            let mut bytes = refusal.head(refusal.body.len(), &core.clock);
+            bytes.extend_from_slice(&refusal.body);
+            let words = LastWords {
+                bytes,
+                reset: false,
+                end: End::Closed,
+            };
+            closing.end = Some(last(&line, words).await);
+        }
+        Spoken::LifeOver => {
+            if life.crashed().is_some() {
+                line.reset();
+            }
+            closing.end = Some(life.end());
+        }
+    }
+}
+
+enum Spoken {
+    Over,
+    Failed(hyper::Error),
+    TooSlow,
+    LifeOver,
+}
+
+async fn speak(line: &Arc<Line>, life: &Arc<Life>) -> Spoken {
+    let core = &line.core;
+    let limits = core.limits;
+    let service = service_fn(|request| respond(line.clone(), life.clone(), request));
+    let mut builder = http1::Builder::new();
+    builder
+        .half_close(true)
+        .header_read_timeout(None)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.head_bytes.max(8192));
+    let connection = builder.serve_connection(TokioIo::new(Wire(line.clone())), service);
+    tokio::pin!(connection);
+    let watchdog = tokio::time::sleep(limits.read_timeout);
+    tokio::pin!(watchdog);
+    let mut draining = false;
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut connection => {
+                return match result {
+                    Ok(()) => Spoken::Over,
+                    Err(error) => Spoken::Failed(error),
+                };
+            }
+            () = life.over().cancelled() => return Spoken::LifeOver,
+            () = core.stopping.cancelled(), if !draining => {
+                draining = true;
+                connection.as_mut().graceful_shutdown();
+            }
+            () = &mut watchdog => {
+                let so_far = line.reading_for().unwrap_or_default();
+                if so_far >= limits.read_timeout {
+                    return Spoken::TooSlow;
+                }
+                let next = tokio::time::Instant::now() + (limits.read_timeout - so_far);
+                watchdog.as_mut().reset(next);
+            }
+        }
+    }
+}
+
+fn unread(line: &Line, why: &str) {
+    line.core.counters.unread.fetch_add(1, Ordering::Relaxed);
+    let reason = format!("{} bytes of a request came: {why}", line.unread());
+    tracing::debug!(connection = line.id, %reason, "a request was not read whole");
+    line.core.observers.emit(|| EventKind::Unread {
+        connection: line.id,
+        reason,
+    });
+}
+
+fn reason(error: &hyper::Error) -> String {
+    if error.is_incomplete_message() {
+        "the client broke off".into()
+    } else if error.is_parse_too_large() {
+        "its head is too large".into()
+    } else if error.is_parse() {
+        "it is not HTTP/1.1".into()
+    } else {
+        error.to_string()
+    }
+}
+
+/// Says the last words on a line and ends it; how it ended.
+async fn last(line: &Line, words: LastWords) -> End {
+    if let Err(error) = line.send(&words.bytes).await {
+        tracing::debug!(connection = line.id, %error, "the client left during the last words");
+        return line.gone().unwrap_or(End::ClientReset);
+    }
+    if words.reset {
+        line.reset();
+    } else {
+        line.close();
+    }
+    line.finish(words.end);
+    words.end
+}
+
+/// An answer's body: notes when hyper has taken it whole.
+pub(crate) struct Sent {
+    data: Option<Bytes>,
+    line: Arc<Line>,
+}
+
+impl Body for Sent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let data = self.data.take();
+        self.line.leaving();
+        Poll::Ready(data.map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.data.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.data.as_ref().map_or(0, |data| data.len() as u64))
+    }
+}
+
+type Answered = Result<Response<admin::AnyBody>, Stop>;
+
+async fn respond(line: Arc<Line>, life: Arc<Life>, request: Request<Incoming>) -> Answered {
+    let core = line.core.clone();
+    let asked = match route(&core, &request) {
+        Route::Ask(asked) => asked,
+        Route::Own => {
+            line.next_request();
+            return Ok(admin::answer(&core, &line, request).await);
+        }
+        Route::Refuse(reply) => {
+            line.next_request();
+            return Ok(whole(&line, &reply));
+        }
+    };
+    let (parts, body) = request.into_parts();
+    let body = match request::read(body, core.limits.body_bytes).await {
+        Ok(body) => body,
+        Err(Unread::TooLarge) => {
+            unread(&line, "its body is too large");
+            line.next_request();
+            let limit = core.limits.body_bytes;
+            let reply = Reply::problem(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                None,
+                &format!("a body can have {limit} bytes"),
+            )
+            .with(header::CONNECTION, "close");
+            return Ok(whole(&line, &reply));
+        }
+        Err(Unread::Broken(error)) => {
+            tracing::debug!(connection = line.id, %error, "a body broke off");
+            return Err(Stop);
+        }
+    };
+    let came = Arrival {
+        connection: line.id,
+        nth_on_connection: line.next_request(),
+        at: core.clock.now(),
+        method: parts.method,
+        uri: parts.uri,
+        headers: parts.headers,
+        body,
+    };
+    let (attempt, mut standing) = core.arrive(came, asked);
+    line.carry(attempt.clone());
+
+    // The short way: nothing is held or faulted, and the key is free or answered.
+    if !core.eventful()
+        && let Some(decision) = core.decide(&attempt, &mut standing, None)
+    {
+        if let Some(delivery) = &decision.delivery {
+            core.report(delivery).await;
+        }
+        return Ok(answer(&line, &attempt, &decision.reply, decision.replayed));
+    }
+
+    let carry = Carry {
+        core: core.clone(),
+        life: life.clone(),
+        attempt: attempt.clone(),
+        standing,
+    };
+    let (done, outcome) = oneshot::channel();
+    core.tasks.spawn(async move {
+        if let Some(outcome) = life.over().run_until_cancelled(carry.run()).await {
+            // Nobody listens any more where the client has hung up: the work is done all the same.
+            let _ = done.send(outcome);
+        }
+    });
+    tokio::select! {
+        biased;
+        outcome = outcome => match outcome {
+            Ok(outcome) => conclude(&line, &attempt, outcome).await,
+            // The provider's life is over; the connection is about to hear of it.
+            Err(_) => std::future::pending().await,
+        },
+        end = line.hang_up() => {
+            line.finish(end);
+            Err(Stop)
+        }
+    }
+}
+
+async fn conclude(line: &Arc<Line>, attempt: &Attempt, outcome: Outcome) -> Answered {
+    match outcome {
+        Outcome::Answer { reply, replayed } => Ok(answer(line, attempt, &reply, replayed)),
+        Outcome::Break { words, seen } => {
+            if let Some(answer) = seen {
+                attempt.answering(answer.status);
+                line.core.observers.emit(|| EventKind::Answering {
+                    attempt: attempt.id,
+                    answer,
+                });
+            }
+            line.say_last(words);
+            Err(Stop)
+        }
+        Outcome::Hang => {
+            tokio::select! {
+                end = line.hang_up() => line.finish(end),
+                () = line.core.stopping.cancelled() => line.say_last(LastWords {
+                    bytes: Vec::new(),
+                    reset: false,
+                    end: End::Shutdown,
+                }),
+            }
+            Err(Stop)
+        }
+    }
+}
+
+fn answer(
+    line: &Arc<Line>,
+    attempt: &Attempt,
+    reply: &Reply,
+    replayed: bool,
+) -> Response<admin::AnyBody> {
+    let core = &line.core;
+    attempt.answering(reply.status.as_u16());
+    let mut response = whole(line, reply);
+    if replayed && let Some(name) = &core.profile.key.replay_header {
+        response
+            .headers_mut()
+            .insert(name.clone(), HeaderValue::from_static("true"));
+    }
+    core.observers.emit(|| {
+        let mut seen = reply.seen();
+        if replayed && let Some(name) = &core.profile.key.replay_header {
+            Arc::make_mut(&mut seen)
+                .headers
+                .push((name.as_str().to_owned(), "true".to_owned()));
+        }
+        EventKind::Answering {
+            attempt: attempt.id,
+            answer: seen,
+        }
+    });
+    response
+}
+
+pub(crate) fn whole(line: &Arc<Line>, reply: &Reply) -> Response<admin::AnyBody> {
+    let data = Some(reply.body.clone()).filter(|body| !body.is_empty());
+    if data.is_none() {
+        line.leaving();
+    }
+    let body = Sent {
+        data,
+        line: line.clone(),
+    };
+    let mut response = Response::new(admin::AnyBody::Sent(body));
+    *response.status_mut() = reply.status;
+    *response.headers_mut() = reply.header_map();
+    response
+}
+
+enum Route {
+    Ask(Asked),
+    Own,
+    Refuse(Reply),
+}
+
+/// What a request is for, by method and path.
+fn route(core: &Core, request: &Request<Incoming>) -> Route {
+    let path = request.uri().path();
+    let profile = &core.profile;
+    let api = path.strip_prefix("/redirected").unwrap_or(path);
+    let Some(rest) = api.strip_prefix(profile.path.as_str()) else {
+        return Route::Own;
+    };
+    let method = request.method();
+    match rest {
+        "" | "/" if method == Method::POST => Route::Ask(Asked::Submit),
+        "" | "/" if method == Method::GET => {
+            let query = request.uri().query().unwrap_or_default();
+            let field = &profile.lookup_key_field;
+            let key = form_fields(query.as_bytes()).find(|(name, _)| name == field);
+            match key {
+                Some((_, key)) => Route::Ask(Asked::ByKey(key)),
+                None => Route::Refuse(Reply::problem(
+                    StatusCode::BAD_REQUEST,
+                    None,
+                    &format!("name the key: GET {}?{field}=…", profile.path),
+                )),
+            }
+        }
+        id if id.starts_with('/') && method == Method::GET => {
+            Route::Ask(Asked::ById(id[1..].to_owned()))
+        }
+        id if id.is_empty() || id.starts_with('/') => {
+            let allowed = if id.len() > 1 { "GET" } else { "GET, POST" };
+            Route::Refuse(
+                Reply::problem(
+                    StatusCode::METHOD_NOT_ALLOWED,
+                    None,
+                    &format!("here is only {allowed}"),
+                )
+                .with(header::ALLOW, allowed),
+            )
+        }
+        _ => Route::Own,
+    }
+}

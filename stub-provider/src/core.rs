@@ -1,0 +1,178 @@
+//! [`Core`]: everything that one provider knows, shared by all its connections.
+//!
+//! Owns the parts and the two signals that end work: a [`Life`] that is over (crash), and the stop
+//! of the whole provider. What is done with the parts stands in the files of each concept.
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use dashmap::DashMap;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    clock::Clock,
+    event::End,
+    fault::{Crash, FaultRule, Stage},
+    hold::{HoldRule, Holds},
+    intent::Intents,
+    ledger::Ledger,
+    message::Naming,
+    observers::Observers,
+    profile::Profile,
+    provider::Limits,
+    receipt::Receipts,
+    record::Records,
+    reply::Reply,
+    rules::Rules,
+};
+
+/// One provider's state.
+pub(crate) struct Core {
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) clock: Clock,
+    pub(crate) ledger: Ledger<Arc<Reply>>,
+    pub(crate) retention: Duration,
+    pub(crate) records: Records,
+    pub(crate) observers: Observers,
+    pub(crate) rules: Rules,
+    pub(crate) holds: Holds,
+    pub(crate) intents: Intents,
+    /// Requests without a key, counted by recipient.
+    pub(crate) keyless: DashMap<String, u32>,
+    pub(crate) naming: Naming,
+    pub(crate) seed: u64,
+    pub(crate) limits: Limits,
+    pub(crate) receipts: Receipts,
+    pub(crate) counters: Counters,
+    /// Work that goes on whatever its client does.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stopping: CancellationToken,
+    /// Whether any fault or hold is in force: without one a request takes the short way.
+    eventful: AtomicBool,
+}
+
+/// What `/metrics` counts beside the records.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) connections: AtomicU64,
+    pub(crate) open_connections: AtomicU64,
+    pub(crate) replays: AtomicU64,
+    pub(crate) faults: AtomicU64,
+    pub(crate) unread: AtomicU64,
+    pub(crate) ended: AtomicU64,
+}
+
+/// The provider from one start to the next crash.
+#[derive(Debug, Default)]
+pub(crate) struct Life {
+    over: CancellationToken,
+    crash: OnceLock<Crash>,
+}
+
+impl Life {
+    /// The provider is gone: every connection is reset, all work is dropped.
+    pub(crate) fn crash(&self, crash: Crash) {
+        if self.crash.set(crash).is_ok() {
+            self.over.cancel();
+        }
+    }
+
+    /// Ends what a stop could not wait for.
+    pub(crate) fn cut(&self) {
+        self.over.cancel();
+    }
+
+    /// The crash that ended it, if one did.
+    pub(crate) fn crashed(&self) -> Option<&Crash> {
+        self.crash.get()
+    }
+
+    pub(crate) fn over(&self) -> &CancellationToken {
+        &self.over
+    }
+
+    /// How an attempt ends whose life is over.
+    pub(crate) fn end(&self) -> End {
+        match self.crashed() {
+            Some(_) => End::Crashed,
+            None => End::Shutdown,
+        }
+    }
+}
+
+/// What a [`Core`] is made from.
+pub(crate) struct Parts {
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) retention: Duration,
+    pub(crate) intents: Intents,
+    pub(crate) seed: u64,
+    pub(crate) limits: Limits,
+    pub(crate) receipts: Receipts,
+    pub(crate) clock: Clock,
+}
+
+impl Core {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Self {
+            profile: parts.profile,
+            clock: parts.clock,
+            ledger: Ledger::new(parts.retention),
+            retention: parts.retention,
+            records: Records::default(),
+            observers: Observers::default(),
+            rules: Rules::default(),
+            holds: Holds::default(),
+            intents: parts.intents,
+            keyless: DashMap::new(),
+            naming: Naming::new(parts.seed),
+            seed: parts.seed,
+            limits: parts.limits,
+            receipts: parts.receipts,
+            counters: Counters::default(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+            eventful: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn eventful(&self) -> bool {
+        self.eventful.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn add_fault(&self, rule: FaultRule) {
+        self.rules.add(rule);
+        self.eventful.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn remove_faults(&self, id: Option<u32>) -> usize {
+        let removed = self.rules.remove(id);
+        self.settle_eventful();
+        removed
+    }
+
+    pub(crate) fn hold(&self, stage: Stage, rule: HoldRule) {
+        self.holds.add(stage, rule);
+        self.eventful.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn lift_holds(&self) {
+        self.holds.lift();
+        self.settle_eventful();
+    }
+
+    fn settle_eventful(&self) {
+        self.eventful.store(false, Ordering::Release);
+        if !self.rules.is_empty() || !self.holds.is_empty() {
+            self.eventful.store(true, Ordering::Release);
+        }
+    }
+
+    pub(crate) fn ended(&self, _: End) {
+        self.counters.ended.fetch_add(1, Ordering::Relaxed);
+    }
+}

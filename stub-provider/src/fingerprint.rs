@@ -1,0 +1,52 @@
+//! [`Fingerprint`]: what a key is bound to.
+//!
+//! Owns the digest of method, path and body. Two requests under one key are the same request
+//! exactly when their fingerprints are equal.
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 over method, path and body, each preceded by its length so that no two different
+/// requests run together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    /// The fingerprint of a request. `path` is the operation's path, without the query.
+    #[must_use]
+    pub fn of(method: &str, path: &str, body: &[u8]) -> Self {
+        let mut digest = Sha256::new();
+        digest.update((method.len() as u64).to_be_bytes());
+        digest.update((path.len() as u64).to_be_bytes());
+        digest.update(method);
+        digest.update(path);
+        digest.update(body);
+        Self(digest.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn fingerprints_are_equal_exactly_when_method_path_and_body_are(
+            a in ("[A-Z]{0,4}", "/[a-z/]{0,6}", prop::collection::vec(any::<u8>(), 0..8)),
+            b in ("[A-Z]{0,4}", "/[a-z/]{0,6}", prop::collection::vec(any::<u8>(), 0..8)),
+        ) {
+            let of = |r: &(String, String, Vec<u8>)| Fingerprint::of(&r.0, &r.1, &r.2);
+            prop_assert_eq!(of(&a) == of(&b), a == b);
+            prop_assert_eq!(of(&a), of(&a.clone()));
+        }
+    }
+
+    #[test]
+    fn moving_a_byte_from_the_path_to_the_body_changes_the_fingerprint() {
+        assert_ne!(
+            Fingerprint::of("POST", "/ab", b"c"),
+            Fingerprint::of("POST", "/a", b"bc")
+        );
+    }
+}

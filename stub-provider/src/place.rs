@@ -1,0 +1,322 @@
+//! [`Place`]: where in a request something stands.
+//!
+//! Owns the notation (`header:Idempotency-Key`, `json:message.to`, `form:To`, `none`) and reading
+//! the values at such places. Every body is read once for all places that stand in it.
+
+use std::{fmt, str::FromStr};
+
+use hyper::{HeaderMap, header::HeaderName};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, IgnoredAny, MapAccess},
+};
+use serde_json::Value;
+
+/// Where a value stands in a request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// In a header.
+    Header(HeaderName),
+    /// In the JSON body, along these member names (a number selects in an array).
+    Json(Vec<String>),
+    /// In a form-encoded body.
+    Form(String),
+    /// Nowhere.
+    None,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self::None);
+        }
+        let wrong = || {
+            format!(
+                "`{text}` is not a place in a request: write \"header:Name\", \"json:path.to.it\", \"form:field\" or \"none\""
+            )
+        };
+        let (kind, name) = text.split_once(':').ok_or_else(wrong)?;
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(wrong());
+        }
+        match kind {
+            "header" => HeaderName::from_bytes(name.as_bytes())
+                .map(Self::Header)
+                .map_err(|_| format!("`{name}` cannot be the name of a header")),
+            "json" if name.split('.').all(|step| !step.is_empty()) => {
+                Ok(Self::Json(name.split('.').map(Into::into).collect()))
+            }
+            "form" => Ok(Self::Form(name.into())),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Header(name) => write!(f, "header:{name}"),
+            Self::Json(path) => write!(f, "json:{}", path.join(".")),
+            Self::Form(field) => write!(f, "form:{field}"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Place {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// Reads the values at `places`, in their order. A value that is missing, or that is neither text
+/// nor a number, is `None`; so is everything in a body that cannot be read.
+#[must_use]
+pub fn read<const N: usize>(
+    places: [&Place; N],
+    headers: &HeaderMap,
+    body: &[u8],
+) -> [Option<String>; N] {
+    let mut found = [const { None }; N];
+    let mut json = false;
+    let mut form = false;
+    for (place, value) in places.iter().zip(&mut found) {
+        match place {
+            Place::Header(name) => {
+                *value = headers
+                    .get(name)
+                    .and_then(|v| std::str::from_utf8(v.as_bytes()).ok())
+                    .map(ToOwned::to_owned);
+            }
+            Place::Json(_) => json = true,
+            Place::Form(_) => form = true,
+            Place::None => {}
+        }
+    }
+    if json {
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        let seen = reader.deserialize_map(JsonPlaces {
+            places: &places,
+            found: &mut found,
+        });
+        // A body that breaks off half-way says nothing at all.
+        if seen.is_err() || reader.end().is_err() {
+            for (place, value) in places.iter().zip(&mut found) {
+                if matches!(place, Place::Json(_)) {
+                    *value = None;
+                }
+            }
+        }
+    }
+    if form {
+        for (name, text) in form_fields(body) {
+            for (place, value) in places.iter().zip(&mut found) {
+                if matches!(place, Place::Form(field) if *field == name) {
+                    *value = Some(text.clone());
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Walks the outermost object once and keeps only the members that some place starts with.
+struct JsonPlaces<'a> {
+    places: &'a [&'a Place],
+    found: &'a mut [Option<String>],
+}
+
+impl<'de> de::Visitor<'de> for JsonPlaces<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
+        while let Some(member) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            let wanted = |place: &Place| matches!(place, Place::Json(path) if path[0] == member);
+            if !self.places.iter().any(|place| wanted(place)) {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let content: Value = map.next_value()?;
+            for (place, slot) in self.places.iter().zip(self.found.iter_mut()) {
+                if let Place::Json(path) = place
+                    && path[0] == member
+                {
+                    *slot = walk(&content, &path[1..]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn walk(content: &Value, path: &[String]) -> Option<String> {
+    let mut at = content;
+    for step in path {
+        at = match at {
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?)?,
+            other => other.get(step)?,
+        };
+    }
+    match at {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// The fields of a form-encoded body or of a query, decoded.
+pub(crate) fn form_fields(text: &[u8]) -> impl Iterator<Item = (String, String)> + '_ {
+    text.split(|b| *b == b'&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let cut = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());
+            let value = pair.get(cut + 1..).unwrap_or_default();
+            (decode(&pair[..cut]), decode(value))
+        })
+}
+
+/// Undoes form encoding; a `%` that starts no valid escape stands for itself.
+fn decode(text: &[u8]) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut i = 0;
+    while i < text.len() {
+        let hex = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16));
+        match text[i] {
+            b'+' => out.push(b' '),
+            b'%' => {
+                if let (Some(high), Some(low)) = (hex(text.get(i + 1)), hex(text.get(i + 2))) {
+                    out.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
+                    i += 2;
+                } else {
+                    out.push(b'%');
+                }
+            }
+            other => out.push(other),
+        }
+        i += 1;
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A key as the IETF draft writes it (a quoted string, RFC 8941 section 3.3.3) or bare, as most
+/// providers take it. What is not well quoted is taken as it stands.
+#[must_use]
+pub fn unquote(value: &str) -> std::borrow::Cow<'_, str> {
+    let value = value.trim();
+    let Some(inner) = value
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    else {
+        return value.into();
+    };
+    if !inner.contains(['\\', '"']) {
+        return inner.into();
+    }
+    let mut out = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some(escaped @ ('\\' | '"')) => out.push(escaped),
+                _ => return value.into(),
+            },
+            '"' => return value.into(),
+            other => out.push(other),
+        }
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn place(text: &str) -> Place {
+        text.parse().expect("a place")
+    }
+
+    fn one(text: &str, body: &str) -> Option<String> {
+        let [value] = read([&place(text)], &HeaderMap::new(), body.as_bytes());
+        value
+    }
+
+    #[test]
+    fn every_notation_is_read_and_printed_back() {
+        for text in ["header:idempotency-key", "json:a.b.0", "form:To", "none"] {
+            assert_eq!(place(text).to_string(), text);
+        }
+        for text in [
+            "header",
+            "header:",
+            "header:a b",
+            "json:",
+            "json:a..b",
+            "cookie:x",
+            "",
+        ] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_found_at_their_place_and_nowhere_else() {
+        let body = r#"{"to":"+12025550142","n":{"to":[1,{"x":"deep"}]},"body":null}"#;
+        assert_eq!(one("json:to", body).as_deref(), Some("+12025550142"));
+        assert_eq!(one("json:n.to.0", body).as_deref(), Some("1"));
+        assert_eq!(one("json:n.to.1.x", body).as_deref(), Some("deep"));
+        assert_eq!(one("json:body", body), None);
+        assert_eq!(one("json:n", body), None);
+        assert_eq!(one("json:to", &body[..body.len() - 1]), None, "cut body");
+        assert_eq!(one("json:to", &format!("{body} x")), None, "trailing words");
+        assert_eq!(
+            one("form:To", "From=x&To=%2B1202+555%zz").as_deref(),
+            Some("+1202 555%zz")
+        );
+    }
+
+    #[test]
+    fn keys_are_taken_bare_and_quoted() {
+        for (raw, key) in [
+            ("abc", "abc"),
+            (" abc ", "abc"),
+            ("\"abc\"", "abc"),
+            (r#""a\"b\\c""#, r#"a"b\c"#),
+            (r#""a\x""#, r#""a\x""#),
+            ("\"abc", "\"abc"),
+            ("\"", "\""),
+            ("\"\"", ""),
+        ] {
+            assert_eq!(unquote(raw), key, "{raw}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_body_and_no_key_makes_the_readers_fail(body: Vec<u8>, key: String) {
+            let _ = read([&place("json:a.b"), &place("form:x")], &HeaderMap::new(), &body);
+            let _ = unquote(&key);
+        }
+
+        #[test]
+        fn a_quoted_key_is_the_key(key in "[ -~]{0,20}") {
+            let quoted = format!("\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\""));
+            prop_assert_eq!(unquote(&quoted), key);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! [`Reply`]: an answer before it is on the wire.
+//!
+//! Owns the shapes of answers (success, problem, JSON), `Retry-After` in its forms, and an
+//! answer's raw bytes for the faults that cut or falsify it. Which answer is given is not decided
+//! here.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{self, HeaderName, HeaderValue},
+};
+
+use crate::{clock::Clock, duration::Span, event::Answer};
+
+/// Status, headers and body. `Content-Length` and `Date` are added where it leaves.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    /// The status.
+    pub(crate) status: StatusCode,
+    /// The headers.
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// The body.
+    pub(crate) body: Bytes,
+}
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+
+impl Reply {
+    /// A JSON answer.
+    pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self {
+            status,
+            headers: vec![(header::CONTENT_TYPE, JSON)],
+            body: body.into(),
+        }
+    }
+
+    /// A JSON answer from a value.
+    pub(crate) fn value(status: StatusCode, value: &serde_json::Value) -> Self {
+        Self::json(status, value.to_string())
+    }
+
+    /// Plain text.
+    pub(crate) fn text(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self {
+            status,
+            headers: vec![(
+                header::CONTENT_TYPE,
+                HeaderValue::from_static("text/plain; charset=utf-8"),
+            )],
+            body: body.into(),
+        }
+    }
+
+    /// An error in the shape of RFC 9457, with the provider's own code beside it.
+    pub(crate) fn problem(status: StatusCode, code: Option<u32>, message: &str) -> Self {
+        let mut body = serde_json::Map::new();
+        if let Some(code) = code {
+            body.insert("code".into(), code.into());
+        }
+        body.insert("message".into(), message.into());
+        body.insert("status".into(), status.as_u16().into());
+        body.insert(
+            "title".into(),
+            status.canonical_reason().unwrap_or("Error").into(),
+        );
+        Self {
+            status,
+            headers: vec![(header::CONTENT_TYPE, PROBLEM)],
+            body: serde_json::Value::Object(body).to_string().into(),
+        }
+    }
+
+    /// The same with one more header; a value that no header can hold is left out.
+    pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+            self.headers.push((name, value));
+        }
+        self
+    }
+
+    /// The same with `Retry-After` in whole seconds, rounded up.
+    pub(crate) fn retry_after(self, wait: Option<Span>) -> Self {
+        match wait {
+            Some(Span(wait)) => self.with(header::RETRY_AFTER, &seconds_up(wait).to_string()),
+            None => self,
+        }
+    }
+
+    /// The same with `Retry-After` as an HTTP-date (RFC 9110 section 5.6.7), rounded up to the
+    /// second.
+    pub(crate) fn retry_after_date(self, wait: Option<Span>, clock: &Clock) -> Self {
+        match wait {
+            Some(Span(wait)) => {
+                let at = clock.unix(clock.now().saturating_add(wait));
+                self.with(header::RETRY_AFTER, &http_date(seconds_up(at)))
+            }
+            None => self,
+        }
+    }
+
+    /// The headers as a map, in order.
+    pub(crate) fn header_map(&self) -> HeaderMap {
+        let mut map = HeaderMap::with_capacity(self.headers.len() + 3);
+        for (name, value) in &self.headers {
+            map.append(name.clone(), value.clone());
+        }
+        map
+    }
+
+    /// As a watcher reads it.
+    pub(crate) fn seen(&self) -> Arc<Answer> {
+        Arc::new(Answer {
+            status: self.status.as_u16(),
+            headers: self
+                .headers
+                .iter()
+                .map(|(name, value)| {
+                    (
+                        name.as_str().to_owned(),
+                        String::from_utf8_lossy(value.as_bytes()).into_owned(),
+                    )
+                })
+                .collect(),
+            body: self.body.to_vec(),
+        })
+    }
+
+    /// Status line and headers as bytes, the empty line included. `length` is what
+    /// `Content-Length` says.
+    pub(crate) fn head(&self, length: usize, clock: &Clock) -> Vec<u8> {
+        let mut head = format!(
+            "HTTP/1.1 {} {}\r\n",
+            self.status.as_u16(),
+            self.status.canonical_reason().unwrap_or("")
+        )
+        .into_bytes();
+        for (name, value) in &self.headers {
+            head.extend_from_slice(name.as_str().as_bytes());
+            head.extend_from_slice(b": ");
+            head.extend_from_slice(value.as_bytes());
+            head.extend_from_slice(b"\r\n");
+        }
+        let date = http_date(clock.unix(clock.now()).as_secs());
+        head.extend_from_slice(
+            format!("content-length: {length}\r\ndate: {date}\r\n\r\n").as_bytes(),
+        );
+        head
+    }
+}
+
+fn seconds_up(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
+/// An IMF-fixdate. A time beyond the calendar shows as the calendar's last second.
+fn http_date(unix: u64) -> String {
+    let second = i64::try_from(unix)
+        .ok()
+        .and_then(|s| jiff::Timestamp::from_second(s).ok())
+        .unwrap_or(jiff::Timestamp::MAX);
+    second.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_whole_seconds_rounded_up() {
+        let reply = Reply::problem(StatusCode::TOO_MANY_REQUESTS, None, "slow down")
+            .retry_after(Some(Span::from_millis(1_001)));
+        assert_eq!(reply.header_map()["retry-after"], "2");
+    }
+
+    #[test]
+    fn dates_have_the_form_of_rfc_9110() {
+        assert_eq!(http_date(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
+    }
+
+    #[test]
+    fn the_head_is_what_a_parser_expects() {
+        let reply = Reply::json(StatusCode::CREATED, "{}");
+        let head = String::from_utf8(reply.head(2, &Clock::default())).expect("text");
+        assert!(
+            head.starts_with("HTTP/1.1 201 Created\r\ncontent-type: application/json\r\n"),
+            "{head}"
+        );
+        assert!(head.contains("content-length: 2\r\n"), "{head}");
+        assert!(head.ends_with("GMT\r\n\r\n"), "{head}");
+    }
+}

@@ -1,0 +1,316 @@
+//! [`Line`]: one client's connection as the server's socket sees it.
+//!
+//! Owns the socket, what is known of its two ends, and the ways to end it: a FIN, an RST, some
+//! last bytes. HTTP is spoken by hyper on a [`Wire`], which passes every byte through and only
+//! notes what happened.
+
+use std::{
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+
+use crate::{
+    core::Core,
+    event::{ConnectionId, End, EventKind},
+    record::Attempt,
+};
+
+/// The last thing that happens on a connection.
+#[derive(Debug)]
+pub(crate) struct LastWords {
+    /// What is still sent, as it is.
+    pub(crate) bytes: Vec<u8>,
+    /// An RST in place of a FIN.
+    pub(crate) reset: bool,
+    /// How the attempt ended by it.
+    pub(crate) end: End,
+}
+
+/// One connection.
+pub(crate) struct Line {
+    pub(crate) core: Arc<Core>,
+    pub(crate) id: ConnectionId,
+    pub(crate) peer: SocketAddr,
+    stream: TcpStream,
+    opened: Instant,
+    requests: AtomicU32,
+    /// When the request that is being read began, in microseconds since `opened`, plus one.
+    reading_since: AtomicU64,
+    received: AtomicU64,
+    /// The whole answer is with hyper; the next flush hands it to the socket.
+    leaving: AtomicBool,
+    gone: AtomicU8,
+    open: Mutex<Option<Arc<Attempt>>>,
+    last_words: Mutex<Option<LastWords>>,
+}
+
+const CLOSED: u8 = 1;
+const RESET: u8 = 2;
+
+impl Line {
+    pub(crate) fn new(
+        core: Arc<Core>,
+        id: ConnectionId,
+        peer: SocketAddr,
+        stream: TcpStream,
+    ) -> Self {
+        Self {
+            core,
+            id,
+            peer,
+            stream,
+            opened: Instant::now(),
+            requests: AtomicU32::new(0),
+            reading_since: AtomicU64::new(1),
+            received: AtomicU64::new(0),
+            leaving: AtomicBool::new(false),
+            gone: AtomicU8::new(0),
+            open: Mutex::new(None),
+            last_words: Mutex::new(None),
+        }
+    }
+
+    /// A request was read whole: which one of this connection it is, from 1.
+    pub(crate) fn next_request(&self) -> u32 {
+        self.reading_since.store(0, Ordering::Relaxed);
+        self.received.store(0, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// How many requests were read whole.
+    pub(crate) fn requests(&self) -> u32 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// How long the request that is being read has taken so far.
+    pub(crate) fn reading_for(&self) -> Option<Duration> {
+        let since = self.reading_since.load(Ordering::Relaxed).checked_sub(1)?;
+        Some(
+            self.opened
+                .elapsed()
+                .saturating_sub(Duration::from_micros(since)),
+        )
+    }
+
+    /// How many bytes of a request came that was not read whole.
+    pub(crate) fn unread(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// From now on this attempt is the one whose end the connection decides.
+    pub(crate) fn carry(&self, attempt: Arc<Attempt>) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt);
+    }
+
+    /// The attempt on this connection is over.
+    pub(crate) fn finish(&self, end: End) {
+        let attempt = self
+            .open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(attempt) = attempt
+            && attempt.finish(end)
+        {
+            self.core.ended(end);
+            self.core.observers.emit(|| EventKind::Ended {
+                attempt: attempt.id,
+                end,
+            });
+        }
+    }
+
+    /// The answer is with hyper, to the last byte.
+    pub(crate) fn leaving(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn say_last(&self, words: LastWords) {
+        *self
+            .last_words
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(words);
+    }
+
+    pub(crate) fn last_words(&self) -> Option<LastWords> {
+        self.last_words
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// How the client's side has gone, if it has.
+    pub(crate) fn gone(&self) -> Option<End> {
+        match self.gone.load(Ordering::Relaxed) {
+            CLOSED => Some(End::ClientClosed),
+            RESET => Some(End::ClientReset),
+            _ => None,
+        }
+    }
+
+    /// Returns once the client has hung up while its answer is being worked on.
+    pub(crate) async fn hang_up(&self) -> End {
+        let mut byte = [0];
+        loop {
+            match self.stream.peek(&mut byte).await {
+                Ok(0) => {
+                    self.gone.store(CLOSED, Ordering::Relaxed);
+                    return End::ClientClosed;
+                }
+                // The next request waits already, and what is behind it cannot be seen by a peek.
+                Ok(_) => {
+                    if let Ok(Some(error)) = self.stream.take_error() {
+                        return self.failed(&error);
+                    }
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    let ready = self.stream.ready(tokio::io::Interest::READABLE).await;
+                    if ready.is_ok_and(tokio::io::Ready::is_read_closed) {
+                        self.gone.store(CLOSED, Ordering::Relaxed);
+                        return End::ClientClosed;
+                    }
+                }
+                Err(error) => return self.failed(&error),
+            }
+        }
+    }
+
+    fn failed(&self, error: &io::Error) -> End {
+        // Writing to a client that has closed shows as a broken pipe: its FIN came first.
+        let end = match error.kind() {
+            io::ErrorKind::BrokenPipe => CLOSED,
+            _ => RESET,
+        };
+        let _ = self
+            .gone
+            .compare_exchange(0, end, Ordering::Relaxed, Ordering::Relaxed);
+        self.gone().unwrap_or(End::ClientReset)
+    }
+
+    /// Sends bytes outside HTTP.
+    pub(crate) async fn send(&self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.stream.writable().await?;
+            match self.stream.try_write(bytes) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// The close of the socket will be an RST.
+    pub(crate) fn reset(&self) {
+        // It can only fail where the connection is gone already.
+        let _ = socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+    }
+
+    /// Sends a FIN.
+    pub(crate) fn close(&self) {
+        // It can only fail where the connection is gone already.
+        let _ = socket2::SockRef::from(&self.stream).shutdown(std::net::Shutdown::Write);
+    }
+}
+
+/// The connection as hyper reads and writes it.
+pub(crate) struct Wire(pub(crate) Arc<Line>);
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let line = &*self.0;
+        loop {
+            ready!(line.stream.poll_read_ready(cx))?;
+            match line.stream.try_read_buf(buf) {
+                Ok(0) => {
+                    line.gone.store(CLOSED, Ordering::Relaxed);
+                    return Poll::Ready(Ok(()));
+                }
+                Ok(n) => {
+                    if line.received.fetch_add(n as u64, Ordering::Relaxed) == 0 {
+                        let since = line.opened.elapsed().as_micros();
+                        let since = u64::try_from(since).unwrap_or(u64::MAX - 1) + 1;
+                        line.reading_since.store(since, Ordering::Relaxed);
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) => {
+                    line.failed(&e);
+                    return Poll::Ready(Err(e));
+                }
+            }
+        }
+    }
+}
+
+impl Wire {
+    fn poll_with(
+        &self,
+        cx: &mut Context<'_>,
+        write: impl Fn(&TcpStream) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        let line = &*self.0;
+        loop {
+            ready!(line.stream.poll_write_ready(cx))?;
+            match write(&line.stream) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                Err(e) => {
+                    line.failed(&e);
+                    return Poll::Ready(Err(e));
+                }
+                sent => return Poll::Ready(sent),
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_with(cx, |stream| stream.try_write(buf))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_with(cx, |stream| stream.try_write_vectored(bufs))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // hyper flushes the socket only once its own buffer is empty.
+        if self.0.leaving.swap(false, Ordering::Relaxed) {
+            self.0.finish(End::Answered);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.close();
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,304 @@
+//! A client on a bare socket, and a provider to use it on.
+
+#![expect(
+    dead_code,
+    reason = "each test file uses the part of the laboratory that it needs"
+)]
+
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+
+use serde_json::{Value, json};
+use stub_provider::{
+    Config, Provider,
+    attempts::Attempts,
+    event::{End, Event, EventKind},
+    fault::{FaultRule, ProviderFault, RequestKind, Wrong},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    sync::mpsc::UnboundedReceiver,
+    time::timeout,
+};
+
+pub(crate) const TO: &str = "+12025550142";
+pub(crate) const OTHER: &str = "+12025550143";
+/// Far above what anything here takes on a loaded machine.
+pub(crate) const LONG: Duration = Duration::from_secs(20);
+
+pub(crate) async fn provider() -> Provider {
+    Provider::start(Config::default())
+        .await
+        .expect("a provider on a free port")
+}
+
+pub(crate) fn message(to: &str, body: &str) -> String {
+    json!({ "to": to, "body": body }).to_string()
+}
+
+/// A POST of one message under `key`.
+pub(crate) fn post(key: Option<&str>, body: &str) -> String {
+    post_as(None, key, body)
+}
+
+pub(crate) fn post_as(customer: Option<&str>, key: Option<&str>, body: &str) -> String {
+    let mut head = String::from("POST /v1/messages HTTP/1.1\r\nHost: stub\r\n");
+    if let Some(key) = key {
+        head += &format!("Idempotency-Key: {key}\r\n");
+    }
+    if let Some(customer) = customer {
+        head += &format!("Authorization: Bearer {customer}\r\n");
+    }
+    head + &format!(
+        "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+pub(crate) fn get(target: &str) -> String {
+    format!("GET {target} HTTP/1.1\r\nHost: stub\r\n\r\n")
+}
+
+pub(crate) fn with_body(method: &str, target: &str, body: &Value) -> String {
+    let body = body.to_string();
+    format!(
+        "{method} {target} HTTP/1.1\r\nHost: stub\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("a JSON body")
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
+    /// Without what may differ between a first answer and its replay.
+    pub(crate) fn lasting(mut self) -> Self {
+        self.headers.remove("date");
+        self.headers.remove("idempotent-replayed");
+        self
+    }
+}
+
+/// What a bare socket gets to see.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Seen {
+    /// Bytes, then an orderly end.
+    Eof(Vec<u8>),
+    /// Bytes, then a reset.
+    Reset(Vec<u8>),
+}
+
+pub(crate) struct Client(TcpStream);
+
+impl Client {
+    pub(crate) async fn connect(addr: SocketAddr) -> Self {
+        Self(TcpStream::connect(addr).await.expect("a connection"))
+    }
+
+    pub(crate) async fn send(&mut self, request: &str) {
+        self.0
+            .write_all(request.as_bytes())
+            .await
+            .expect("the request leaves");
+    }
+
+    /// One answer; the connection stays open.
+    pub(crate) async fn answer(&mut self) -> Answer {
+        timeout(LONG, self.read_answer())
+            .await
+            .expect("an answer in time")
+    }
+
+    async fn read_answer(&mut self) -> Answer {
+        let mut bytes = Vec::new();
+        let head_end = loop {
+            if let Some(at) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
+                break at + 4;
+            }
+            let n = self
+                .0
+                .read_buf(&mut bytes)
+                .await
+                .expect("a readable socket");
+            assert_ne!(
+                n,
+                0,
+                "the answer is whole: {}",
+                String::from_utf8_lossy(&bytes)
+            );
+        };
+        let head = String::from_utf8(bytes[..head_end].to_vec()).expect("a readable head");
+        let mut lines = head.lines();
+        let status = lines
+            .next()
+            .and_then(|line| line.split(' ').nth(1)?.parse().ok())
+            .expect("a status");
+        let headers: BTreeMap<String, String> = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        let length: usize = headers
+            .get("content-length")
+            .map_or(0, |length| length.parse().expect("a length"));
+        while bytes.len() < head_end + length {
+            let n = self
+                .0
+                .read_buf(&mut bytes)
+                .await
+                .expect("a readable socket");
+            assert_ne!(n, 0, "the body is whole");
+        }
+        let body = bytes[head_end..].to_vec();
+        Answer {
+            status,
+            headers,
+            body,
+        }
+    }
+
+    pub(crate) async fn ask(&mut self, request: &str) -> Answer {
+        self.send(request).await;
+        self.answer().await
+    }
+
+    /// Everything to the end of the connection.
+    pub(crate) async fn rest(&mut self) -> Seen {
+        let mut bytes = Vec::new();
+        loop {
+            let read = timeout(LONG, self.0.read_buf(&mut bytes));
+            match read.await.expect("the end in time") {
+                Ok(0) => return Seen::Eof(bytes),
+                Ok(_) => {}
+                Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset => {
+                    return Seen::Reset(bytes);
+                }
+                Err(e) => panic!("neither an end nor a reset: {e}"),
+            }
+        }
+    }
+
+    /// Sends a FIN and goes on reading.
+    pub(crate) async fn finish(&mut self) {
+        self.0.shutdown().await.expect("an open connection");
+    }
+
+    /// Ends the connection with an RST.
+    pub(crate) fn reset(self) {
+        socket2::SockRef::from(&self.0)
+            .set_linger(Some(Duration::ZERO))
+            .expect("an open socket");
+    }
+}
+
+/// One request on a connection of its own.
+pub(crate) async fn ask(addr: SocketAddr, request: &str) -> Answer {
+    Client::connect(addr).await.ask(request).await
+}
+
+/// A fault on attempt `k` of each intent or key.
+pub(crate) fn rule(id: u32, k: u32, fault: ProviderFault) -> FaultRule {
+    FaultRule {
+        id,
+        attempts: Attempts::only(k),
+        intent: None,
+        key: None,
+        to: None,
+        request: RequestKind::Submit,
+        wrong: Wrong::Provider(fault),
+    }
+}
+
+/// A fault as a scenario writes it.
+pub(crate) fn fault(written: &Value) -> ProviderFault {
+    serde_json::from_value(written.clone()).expect("a fault")
+}
+
+pub(crate) async fn delivered(provider: &Provider) -> Value {
+    ask(provider.addr(), &get("/admin/delivered")).await.json()
+}
+
+/// How many deliveries there are in all.
+pub(crate) async fn buzzes(provider: &Provider) -> usize {
+    delivered(provider)
+        .await
+        .as_object()
+        .expect("an object")
+        .values()
+        .map(|list| list.as_array().expect("a list").len())
+        .sum()
+}
+
+/// The events of a provider, read one after the other.
+pub(crate) struct Watch {
+    events: UnboundedReceiver<Event>,
+    pub(crate) seen: Vec<Event>,
+}
+
+impl Watch {
+    pub(crate) fn new(provider: &Provider) -> Self {
+        Self {
+            events: provider.subscribe(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Reads on until an event for which `pick` has an answer.
+    pub(crate) async fn until<T>(&mut self, mut pick: impl FnMut(&EventKind) -> Option<T>) -> T {
+        loop {
+            let event = timeout(LONG, self.events.recv())
+                .await
+                .expect("the event in time")
+                .expect("a provider that still runs");
+            let picked = pick(&event.kind);
+            self.seen.push(event);
+            if let Some(picked) = picked {
+                return picked;
+            }
+        }
+    }
+
+    pub(crate) async fn end_of(&mut self, wanted: u64) -> End {
+        self.until(|kind| match kind {
+            EventKind::Ended { attempt, end } if *attempt == wanted => Some(*end),
+            _ => None,
+        })
+        .await
+    }
+
+    pub(crate) async fn held(&mut self) -> u64 {
+        self.until(|kind| match kind {
+            EventKind::Held { attempt, .. } => Some(*attempt),
+            _ => None,
+        })
+        .await
+    }
+
+    /// The names of the events of one attempt so far, in order.
+    pub(crate) fn story(&self, of: u64) -> Vec<&'static str> {
+        self.seen
+            .iter()
+            .filter_map(|event| match &event.kind {
+                EventKind::Arrived { attempt, .. } if *attempt == of => Some("arrived"),
+                EventKind::Held { attempt, .. } if *attempt == of => Some("held"),
+                EventKind::FaultFired { attempt, .. } if *attempt == of => Some("fault"),
+                EventKind::Delivered { attempt, .. } if *attempt == of => Some("delivered"),
+                EventKind::Replayed { attempt, .. } if *attempt == of => Some("replayed"),
+                EventKind::Answering { attempt, .. } if *attempt == of => Some("answering"),
+                EventKind::Ended { attempt, .. } if *attempt == of => Some("ended"),
+                _ => None,
+            })
+            .collect()
+    }
+}
