@@ -1,5 +1,6 @@
 //! The command line of the reference client.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -204,22 +205,24 @@ async fn run(command: Command) -> Result<(), Failure> {
             }
         }
         Command::Status => {
-            for line in store.status().await? {
-                println!("{}", json(&line));
-            }
+            print(&store.status().await?)?;
         }
         Command::Dead => {
-            for letter in store.dead_letters().await? {
-                println!("{}", json(&letter));
-            }
+            print(&store.dead_letters().await?)?;
         }
     }
     store.close().await;
     Ok(())
 }
 
-fn json(line: &impl serde::Serialize) -> String {
-    serde_json::to_string(line).expect("strings and numbers always serialise")
+/// JSON lines on standard output.
+fn print(lines: &[impl serde::Serialize]) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        serde_json::to_writer(&mut out, line)?;
+        out.write_all(b"\n")?;
+    }
+    out.flush()
 }
 
 async fn work(

@@ -3,13 +3,14 @@
 //!
 //! Both databases understand the same statements here, but for how a transaction takes
 //! its locks (`sqlite`, `postgres`). Each is written once and run on whichever database
-//! is open, through [`on`].
+//! is open, through the macro `on`.
 
 mod claims;
 mod enqueue;
 mod inspect;
 mod postgres;
 mod receipts;
+mod recovery;
 mod sqlite;
 
 use std::time::Duration;
