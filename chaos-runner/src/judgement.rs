@@ -12,9 +12,7 @@ use crate::{
     history::{History, view::View},
     intent::Outcome,
     reach::reach,
-    result::{
-        Invocation, KnownResult, KnownState, Ran, Rules, ScenarioResult, ScenarioRun, SuiteResult,
-    },
+    result::{KnownResult, KnownState, Ran, Rules, ScenarioResult, ScenarioRun, SuiteResult},
     severity::Severity,
     verdict::Verdict,
 };
@@ -68,7 +66,7 @@ pub fn judge_suite(baseline: &ScenarioRun, runs: &[ScenarioRun], rules: &Rules) 
     });
     SuiteResult {
         client: facts.map(|h| h.client.name.clone()).unwrap_or_default(),
-        invocation: Invocation::Unknown,
+        client_words: Vec::new(),
         engine: facts.map(|h| h.engine.clone()).unwrap_or_default(),
         seed: facts.map_or(0, |h| h.seed),
         baseline: base,

@@ -159,25 +159,14 @@ pub struct KnownResult {
     pub state: KnownState,
 }
 
-/// How the run was called, to call it again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Invocation {
-    /// With a client file.
-    ClientFile(String),
-    /// With a bare command.
-    Command(Vec<String>),
-    /// Nobody knows.
-    #[default]
-    Unknown,
-}
-
 /// A whole run, judged.
 #[derive(Clone, Debug)]
 pub struct SuiteResult {
     /// The client's name.
     pub client: String,
-    /// How it was called; for whoever called it to fill in.
-    pub invocation: Invocation,
+    /// The words that choose the client on the command line (`--client client.toml`, or
+    /// `-- ./send {to} {body}`); for whoever called it to fill in.
+    pub client_words: Vec<String>,
     /// The engine of the network faults.
     pub engine: String,
     /// The seed.

@@ -1,5 +1,15 @@
 //! What people and programs read of a run.
 //!
-//! Reports read histories and findings; none reads the run.
+//! Owns the console, JSON and `JUnit` reports. Reports read histories and findings; none reads
+//! the run.
 
 pub mod console;
+pub mod diagram;
+pub mod failure;
+pub mod json;
+pub mod junit;
+pub mod summary;
+pub mod words;
+
+#[cfg(test)]
+mod tests;
