@@ -6,6 +6,7 @@
 use std::{borrow::Cow, fmt::Write as _, ops::Range};
 
 use serde::de::DeserializeOwned;
+use stub_provider::duration::Span;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
@@ -298,6 +299,12 @@ impl Said {
                 }
                 "attributes" => Some("name the toxic's attributes: attributes = { … }".into()),
                 "for" => Some("say how long: for = \"300ms\"".into()),
+                "title" => Some("say in one line what happens: title = \"…\"".into()),
+                "why" => Some("say in one sentence why it matters: why = \"…\"".into()),
+                "submit" => Some(
+                    "say how a message enters the client: [submit] with one of command, stdin, http"
+                        .into(),
+                ),
                 _ => None,
             },
             Self::WrongType { expected, .. } => {
@@ -308,6 +315,14 @@ impl Said {
                     ))
                 } else if expected.contains("struct RawFault") || expected.contains("a sequence") {
                     Some("a list of tables is written with two brackets: [[fault]]".into())
+                } else if expected.contains("TOML datetime") {
+                    Some("write a day without quotes: 2027-03-01".into())
+                } else if expected == "u64" && text.parse::<Span>().is_ok() {
+                    Some(
+                        "a toxic's attributes are Toxiproxy's own: numbers, of milliseconds \
+                         where they are times"
+                            .into(),
+                    )
                 } else if expected.contains("a duration") {
                     Some("write a number and a unit in quotes: \"300ms\", \"2s\"".into())
                 } else {
@@ -329,6 +344,7 @@ fn plain(expected: &str) -> String {
         "a string" | "string" => "text in quotes".into(),
         "a sequence" => "a list".into(),
         "a map" => "a table".into(),
+        "a TOML datetime" => "a day".into(),
         other if other.starts_with("struct ") || other.starts_with("internally") => {
             "a table, { … },".into()
         }

@@ -134,7 +134,7 @@ impl Problems<'_, '_> {
     }
 }
 
-const DATABASES: [&str; 4] = ["sqlite://", "sqlite:", "postgres://", "postgresql://"];
+const DATABASES: [&str; 3] = ["sqlite:", "postgres://", "postgresql://"];
 
 /// The valid client, or everything that is wrong with its file.
 pub(crate) fn client(
