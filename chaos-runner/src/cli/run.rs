@@ -12,7 +12,10 @@ use clap::Args;
 use stub_provider::duration::Span;
 
 use super::{OutputArgs, Verbosity};
-use crate::{client_file::ClientFile, diagnostic::FileError, scenario::Scenario, suite};
+use crate::{
+    client_file::ClientFile, diagnostic::FileError, result::Invocation, scenario::Scenario,
+    severity::Severity, suite,
+};
 
 /// The seed where none is given: the same messages every time.
 const SEED: u64 = 1;
@@ -60,9 +63,9 @@ pub struct RunArgs {
     /// Use this Toxiproxy server, by the address of its API, in place of the embedded engine.
     #[arg(long, value_name = "HOST:PORT")]
     pub toxiproxy: Option<Toxiproxy>,
-    /// Findings below this severity do not fail the run.
-    #[arg(long, value_name = "SEVERITY")]
-    pub min_severity: Option<String>,
+    /// The least severity that fails the run: duplicate, loss, wrong-outcome, policy or note.
+    #[arg(long, value_name = "SEVERITY", default_value_t = Severity::Policy)]
+    pub min_severity: Severity,
 }
 
 /// The address of a Toxiproxy server's API.
@@ -122,13 +125,12 @@ pub struct RunOptions {
     pub json: Option<PathBuf>,
     /// The Toxiproxy server; `None`: the embedded engine.
     pub toxiproxy: Option<Toxiproxy>,
-    /// Findings below this severity do not fail the run.
-    pub min_severity: Option<String>,
+    /// The least severity that fails the run.
+    pub min_severity: Severity,
     /// How much is said.
     pub verbosity: Verbosity,
-    /// The words that choose the client, for the command that replays a scenario:
-    /// `--client client.toml`, or `-- ./send {to} {body}`.
-    pub client_words: Vec<String>,
+    /// How the client was named, for the command that replays a scenario.
+    pub invocation: Invocation,
 }
 
 impl RunArgs {
@@ -138,13 +140,12 @@ impl RunArgs {
     ///
     /// A file or a name that is wrong, with its place.
     pub fn options(self, output: OutputArgs) -> Result<RunOptions, FileError> {
-        let (client, client_words) = if self.command.is_empty() {
-            let words = vec!["--client".to_owned(), self.client.display().to_string()];
-            (client(&self.client)?, words)
+        let (client, invocation) = if self.command.is_empty() {
+            let name = self.client.display().to_string();
+            (client(&self.client)?, Invocation::ClientFile(name))
         } else {
-            let mut words = vec!["--".to_owned()];
-            words.extend(self.command.iter().cloned());
-            (ClientFile::for_command(&self.command)?, words)
+            let client = ClientFile::for_command(&self.command)?;
+            (client, Invocation::Command(self.command))
         };
         let scenarios = suite::select(&self.scenarios, &self.only)?;
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -166,7 +167,7 @@ impl RunArgs {
             toxiproxy: self.toxiproxy,
             min_severity: self.min_severity,
             verbosity: output.verbosity(),
-            client_words,
+            invocation,
         })
     }
 }

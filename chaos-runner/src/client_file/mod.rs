@@ -16,10 +16,12 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     env, fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use jiff::civil::Date;
+use stub_provider::Profile;
 
 pub use command::CommandLine;
 pub(crate) use file::RawClientFile;
@@ -32,7 +34,7 @@ use crate::{diagnostic::FileError, document::Document, intent::Outcome, policy::
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A client under test: how a message enters it, what sends, and how to learn what it believes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ClientFile {
     /// Its name, for reports.
     pub name: String,
@@ -54,8 +56,8 @@ pub struct ClientFile {
     pub outcome: OutcomeProbe,
     /// The client's own words for the outcomes.
     pub words: BTreeMap<String, Outcome>,
-    /// The provider's API that the client speaks.
-    pub provider: ProviderApi,
+    /// The provider's API that the client speaks, with the key where the file says it stands.
+    pub profile: Arc<Profile>,
     /// What the client promises.
     pub policy: Policy,
     /// Findings that are known, by id.
@@ -216,28 +218,6 @@ impl ExitCodes {
             .copied()
             .unwrap_or(self.other)
     }
-}
-
-/// The provider's API that the client speaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProviderApi {
-    /// The profile's name.
-    pub profile: String,
-    /// Where the idempotency key stands; `None`: as the profile says.
-    pub key: Option<KeyPlace>,
-}
-
-/// Where the idempotency key stands in a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyPlace {
-    /// In a header.
-    Header(String),
-    /// In the JSON body, at a path with dots.
-    Json(String),
-    /// In a field of a form.
-    Form(String),
-    /// Nowhere: the API has no key.
-    None,
 }
 
 /// A finding that is known.

@@ -2,7 +2,7 @@
 //!
 //! Owns the answer and its reason, which stands in the report beside a skipped scenario.
 
-use super::{Capability, ClientFile, KeyPlace, Placeholder, Submit};
+use super::{Capability, ClientFile, Placeholder, Submit};
 use crate::plan::Need;
 
 impl ClientFile {
@@ -22,13 +22,13 @@ impl ClientFile {
         };
         match need {
             Need::Key => {
-                if self.provider.key == Some(KeyPlace::None) {
-                    Err(
-                        "the provider's API has no idempotency key (provider.key = \"none\")"
-                            .into(),
-                    )
-                } else {
+                if self.profile.has_key() {
                     Ok(())
+                } else {
+                    Err(format!(
+                        "the provider's API has no idempotency key (profile {})",
+                        self.profile.name()
+                    ))
                 }
             }
             Need::Callback => self

@@ -7,6 +7,7 @@ use std::{
     env,
     ffi::OsString,
     path::Path,
+    sync::Arc,
 };
 
 use hyper::{
@@ -14,25 +15,26 @@ use hyper::{
     header::{HeaderName, HeaderValue},
 };
 use jiff::civil::Date;
+use stub_provider::Profile;
 use toml::de::DeValue;
 
 use super::{
-    ClientFile, ExitCodes, HttpSubmit, JsonTemplate, KeyPlace, Known, OutcomeProbe, ProviderApi,
-    Ready, Submit, TIMEOUT, Worker,
+    ClientFile, ExitCodes, HttpSubmit, JsonTemplate, Known, OutcomeProbe, Ready, Submit, TIMEOUT,
+    Worker,
     command::{self, CommandLine, Unrunnable},
-    file::{RawClientFile, RawHttp, RawOutcome, RawReady, RawSubmit, RawWorker},
+    file::{RawClientFile, RawHttp, RawOutcome, RawProvider, RawReady, RawSubmit, RawWorker},
     template::{Scope, Template, TemplateError},
 };
 use crate::{
+    bug_kind::BugKind,
     diagnostic::{FileError, did_you_mean},
     document::{Document, Problems},
     intent::Outcome,
     policy::Policy,
-    scenario::finding,
 };
 
-/// The profiles that are built in.
-const PROFILES: [&str; 1] = ["v1"];
+/// The profile where none is named.
+const PROFILE: &str = "v1";
 
 /// Where commands stand in a client file.
 const COMMANDS: [&[&str]; 5] = [
@@ -174,10 +176,7 @@ pub(crate) fn client(
         .map(|outcome| outcome.map.clone())
         .unwrap_or_default();
     let outcome = outcome(raw.outcome, submit.as_ref(), worker.is_some(), p);
-    let provider = ProviderApi {
-        profile: profile(raw.provider.profile, p),
-        key: raw.provider.key.and_then(|key| key_place(&key, p)),
-    };
+    let profile = profile(raw.provider, p);
     policy(&raw.policy, p);
     let known = raw
         .known
@@ -195,8 +194,8 @@ pub(crate) fn client(
         .database
         .map(|url| p.url(&url.url, &["database", "url"], Scope::Lab, &DATABASES));
     problems.check()?;
-    match (submit, outcome) {
-        (Some(submit), Some(outcome)) => Ok(ClientFile {
+    match (submit, outcome, profile) {
+        (Some(submit), Some(outcome), Some(profile)) => Ok(ClientFile {
             name: raw.name,
             file: None,
             dir: dir.to_owned(),
@@ -207,16 +206,16 @@ pub(crate) fn client(
             worker,
             outcome,
             words,
-            provider,
+            profile,
             policy: raw.policy,
             known,
             callback,
             database,
             capabilities: raw.capabilities.into_iter().collect(),
         }),
-        (None, _) | (_, None) => Err(FileError::new(
+        _ => Err(FileError::new(
             document.file,
-            "the client file has no right [submit] or [outcome]",
+            "the client file has no right [submit], [outcome] or [provider]",
         )),
     }
 }
@@ -498,38 +497,27 @@ fn exit_codes(raw: &BTreeMap<String, Outcome>, p: &mut Problems<'_, '_>) -> Exit
     ExitCodes { codes, other }
 }
 
-fn profile(name: Option<String>, p: &mut Problems<'_, '_>) -> String {
-    let name = name.unwrap_or_else(|| PROFILES[0].to_owned());
-    if !PROFILES.contains(&name.as_str()) {
+fn profile(raw: RawProvider, p: &mut Problems<'_, '_>) -> Option<Arc<Profile>> {
+    let name = raw.profile.as_deref().unwrap_or(PROFILE);
+    let profile = Profile::builtin(name);
+    if profile.is_none() {
+        let known: Vec<&str> = Profile::names().collect();
         p.value(
             &["provider", "profile"],
             "not known",
             format!("`{name}` is not a profile that is known"),
-            &format!("known: {}", PROFILES.join(", ")),
+            &format!("known: {}", known.join(", ")),
         );
     }
-    name
-}
-
-fn key_place(text: &str, p: &mut Problems<'_, '_>) -> Option<KeyPlace> {
-    let place = match text.split_once(':') {
-        None if text == "none" => Some(KeyPlace::None),
-        Some(("header", name)) if HeaderName::from_bytes(name.as_bytes()).is_ok() => {
-            Some(KeyPlace::Header(name.to_owned()))
+    let Some(key) = raw.key else { return profile };
+    match key.parse() {
+        Ok(place) => profile.map(|profile| Arc::new(profile.with_key(place))),
+        Err(message) => {
+            let message: String = message;
+            p.value(&["provider", "key"], "not a place", message, "");
+            None
         }
-        Some(("json", path)) if !path.is_empty() => Some(KeyPlace::Json(path.to_owned())),
-        Some(("form", field)) if !field.is_empty() => Some(KeyPlace::Form(field.to_owned())),
-        _ => None,
-    };
-    if place.is_none() {
-        p.value(
-            &["provider", "key"],
-            "not a place",
-            format!("`{text}` does not say where a key stands"),
-            "write \"header:Idempotency-Key\", \"json:path\", \"form:field\" or \"none\"",
-        );
     }
-    place
 }
 
 fn policy(policy: &Policy, p: &mut Problems<'_, '_>) {
@@ -554,8 +542,8 @@ fn policy(policy: &Policy, p: &mut Problems<'_, '_>) {
 }
 
 fn known_until(id: &str, until: toml::value::Datetime, p: &mut Problems<'_, '_>) -> Option<Date> {
-    if !finding::is_known(id) {
-        let help = did_you_mean(id, finding::ids())
+    if id.parse::<BugKind>().is_err() {
+        let help = did_you_mean(id, BugKind::ALL.iter().map(|kind| kind.as_str()))
             .map(|guess| format!("did you mean `{guess}`?"))
             .unwrap_or_default();
         p.key(
@@ -681,6 +669,8 @@ pub(crate) fn bare_command(words: &[String], dir: &Path) -> Result<ClientFile, F
             .at(&source, 0..program.len(), label)
             .help(help));
     }
+    let profile = Profile::builtin(PROFILE)
+        .ok_or_else(|| FileError::new(FILE, format!("the profile `{PROFILE}` is not built in")))?;
     Ok(ClientFile {
         name: words.first().cloned().unwrap_or_default(),
         file: None,
@@ -695,10 +685,7 @@ pub(crate) fn bare_command(words: &[String], dir: &Path) -> Result<ClientFile, F
         worker: None,
         outcome: OutcomeProbe::ExitCode(ExitCodes::default()),
         words: BTreeMap::new(),
-        provider: ProviderApi {
-            profile: PROFILES[0].to_owned(),
-            key: None,
-        },
+        profile,
         policy: Policy::default(),
         known: BTreeMap::new(),
         callback: None,

@@ -66,7 +66,7 @@ fn every_form_is_read() {
         "#,
     )
     .expect("a file with every form");
-    assert_eq!(client.provider.key, Some(KeyPlace::Json("meta.key".into())));
+    assert_eq!(client.profile.key_place().to_string(), "json:meta.key");
     assert_eq!(client.words["done"], Outcome::Sent);
     assert!(client.known["no-jitter"].holds_on(Date::constant(2027, 3, 1)));
     assert!(!client.known["no-jitter"].holds_on(Date::constant(2027, 3, 2)));

@@ -5,7 +5,6 @@
 //! Finding and reading files is [`crate::suite`]'s.
 
 mod file;
-pub(crate) mod finding;
 mod invent;
 mod matrix;
 mod place;

@@ -12,11 +12,11 @@ use stub_provider::{
 use super::{
     Scenario,
     file::{CallerKeys, NumberOrFault, RawConnect, RawFault, ScenarioFile},
-    finding,
     invent::{MOST, Wanted},
     place,
 };
 use crate::{
+    bug_kind::BugKind,
     diagnostic::{FileError, did_you_mean},
     document::{Document, Problems, in_file_order, inline},
     fault::{Action, ClientFault, ClientProcess},
@@ -234,8 +234,8 @@ fn settings(raw: &ScenarioFile, problems: &mut Problems<'_, '_>) {
 
 fn expect(raw: &ScenarioFile, problems: &mut Problems<'_, '_>) -> Expect {
     for (at, id) in raw.expect.findings.iter().enumerate() {
-        if !finding::is_known(id) {
-            let help = did_you_mean(id, finding::ids()).map_or_else(
+        if id.parse::<BugKind>().is_err() {
+            let help = did_you_mean(id, BugKind::ALL.iter().map(|kind| kind.as_str())).map_or_else(
                 || "the ids stand in the list of bug kinds".to_owned(),
                 |guess| format!("did you mean `{guess}`?"),
             );
