@@ -173,6 +173,23 @@ impl Client {
         self.answer().await
     }
 
+    /// Reads on until `words` have come: everything so far.
+    pub(crate) async fn read_until(&mut self, words: &str) -> String {
+        let mut bytes = Vec::new();
+        loop {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if text.contains(words) {
+                return text;
+            }
+            let read = timeout(LONG, self.0.read_buf(&mut bytes));
+            let n = read
+                .await
+                .expect("the words in time")
+                .expect("a readable socket");
+            assert_ne!(n, 0, "the words come before the end: {text}");
+        }
+    }
+
     /// Everything to the end of the connection.
     pub(crate) async fn rest(&mut self) -> Seen {
         let mut bytes = Vec::new();
@@ -266,6 +283,13 @@ impl Watch {
             if let Some(picked) = picked {
                 return picked;
             }
+        }
+    }
+
+    /// Reads on until such an event was seen, now or before.
+    pub(crate) async fn until_seen(&mut self, is: impl Fn(&EventKind) -> bool) {
+        if !self.seen.iter().any(|event| is(&event.kind)) {
+            self.until(|kind| is(kind).then_some(())).await;
         }
     }
 

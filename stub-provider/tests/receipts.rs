@@ -1,0 +1,299 @@
+//! Receipts, seen from the endpoint that takes them.
+
+mod lab;
+
+use std::{sync::Arc, time::Duration};
+
+use lab::{LONG, TO, ask, message, post, rule};
+use serde_json::{Value, json};
+use stub_provider::{
+    Config, Provider, ReceiptTimes,
+    event::EventKind,
+    fault::{FaultRule, Wrong},
+    signature::sign,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    sync::mpsc,
+    time::timeout,
+};
+
+const SECRET: &str = "a secret";
+
+struct Receipt {
+    signature: String,
+    body: String,
+    said: Value,
+}
+
+impl Receipt {
+    fn status(&self) -> &str {
+        self.said["status"].as_str().expect("a status")
+    }
+
+    fn is_genuine(&self) -> bool {
+        let unix = self.signature[2..].split(',').next().expect("a time");
+        let unix = unix.parse().expect("seconds");
+        self.signature == sign(SECRET, unix, self.body.as_bytes())
+    }
+}
+
+/// An endpoint that answers with `statuses` in turn, then 200.
+async fn endpoint(statuses: &[u16]) -> (String, mpsc::UnboundedReceiver<Receipt>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/receipts", listener.local_addr().expect("bound"));
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let mut statuses: Vec<u16> = statuses.iter().rev().copied().collect();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let mut bytes = Vec::new();
+            let (head, body) = loop {
+                let text = String::from_utf8(bytes.clone()).expect("text");
+                if let Some((head, body)) = text.split_once("\r\n\r\n")
+                    && let Some(length) = head
+                        .lines()
+                        .find_map(|l| l.strip_prefix("content-length: "))
+                    && body.len() == length.parse::<usize>().expect("a length")
+                {
+                    break (head.to_owned(), body.to_owned());
+                }
+                if stream.read_buf(&mut bytes).await.expect("readable") == 0 {
+                    return;
+                }
+            };
+            let status = statuses.pop().unwrap_or(200);
+            let answer =
+                format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            stream.write_all(answer.as_bytes()).await.expect("writable");
+            let signature = head.lines().find_map(|l| l.strip_prefix("x-signature: "));
+            let receipt = Receipt {
+                signature: signature.expect("a signature").to_owned(),
+                said: serde_json::from_str(&body).expect("JSON"),
+                body,
+            };
+            if sender.send(receipt).is_err() {
+                return;
+            }
+        }
+    });
+    (url, receiver)
+}
+
+async fn provider(callback: &str) -> Provider {
+    let config = Config {
+        callback: Some(callback.to_owned()),
+        webhook_secret: SECRET.into(),
+        receipts: ReceiptTimes {
+            retry_base: Duration::from_millis(5),
+            ..ReceiptTimes::default()
+        },
+        ..Config::default()
+    };
+    Provider::start(config).await.expect("a provider")
+}
+
+fn faulty(written: &Value) -> FaultRule {
+    let mut rule = rule(7, 1, lab::fault(&json!({ "redirect": { "status": 307 } })));
+    rule.wrong = Wrong::Receipt(serde_json::from_value(written.clone()).expect("a fault"));
+    rule
+}
+
+async fn take(receipts: &mut mpsc::UnboundedReceiver<Receipt>, n: usize) -> Vec<Receipt> {
+    let mut taken = Vec::new();
+    for _ in 0..n {
+        let next = timeout(LONG, receipts.recv()).await.expect("in time");
+        taken.push(next.expect("an endpoint that runs"));
+    }
+    taken
+}
+
+fn statuses(receipts: &[Receipt]) -> Vec<&str> {
+    receipts.iter().map(Receipt::status).collect()
+}
+
+/// Sends one message to a provider with that fault: the first `n` receipts.
+async fn with_fault(written: &Value, n: usize) -> Vec<Receipt> {
+    let (url, mut receipts) = endpoint(&[]).await;
+    let provider = provider(&url).await;
+    provider.add_fault(faulty(written));
+    ask(provider.addr(), &post(Some("k1"), &message(TO, "1"))).await;
+    take(&mut receipts, n).await
+}
+
+#[tokio::test]
+async fn a_message_is_reported_signed_state_after_state() {
+    let (url, mut receipts) = endpoint(&[]).await;
+    let provider = provider(&url).await;
+    let answer = ask(provider.addr(), &post(Some("k1"), &message(TO, "1"))).await;
+    let taken = take(&mut receipts, 3).await;
+    assert_eq!(statuses(&taken), ["queued", "sent", "delivered"]);
+    for receipt in &taken {
+        assert!(receipt.is_genuine(), "{}", receipt.signature);
+        assert_eq!(receipt.said["message_id"], answer.json()["id"]);
+        assert_eq!(receipt.said["idempotency_key"], "k1");
+        assert_eq!(receipt.said["to"], TO);
+    }
+    assert_ne!(taken[0].said["event_id"], taken[1].said["event_id"]);
+    let id = answer.json()["id"].as_str().expect("an id").to_owned();
+    let found = ask(provider.addr(), &lab::get(&format!("/v1/messages/{id}"))).await;
+    assert_eq!(found.json()["status"], "delivered");
+}
+
+#[tokio::test]
+async fn a_number_of_the_profile_ends_undelivered() {
+    let (url, mut receipts) = endpoint(&[]).await;
+    let provider = provider(&url).await;
+    ask(
+        provider.addr(),
+        &post(Some("k1"), &message("+447700900999", "1")),
+    )
+    .await;
+    let taken = take(&mut receipts, 3).await;
+    assert_eq!(statuses(&taken), ["queued", "sent", "undelivered"]);
+}
+
+#[tokio::test]
+async fn a_receipt_is_repeated_under_its_event_id_until_it_is_acknowledged() {
+    let (url, mut receipts) = endpoint(&[500, 404]).await;
+    let provider = provider(&url).await;
+    let mut watch = lab::Watch::new(&provider);
+    ask(provider.addr(), &post(Some("k1"), &message(TO, "1"))).await;
+    let taken = take(&mut receipts, 5).await;
+    assert_eq!(
+        statuses(&taken),
+        ["queued", "queued", "queued", "sent", "delivered"]
+    );
+    assert_eq!(taken[0].said["event_id"], taken[2].said["event_id"]);
+    let mut tries = Vec::new();
+    for _ in 0..3 {
+        let told = watch.until(|kind| match kind {
+            EventKind::ReceiptSent {
+                attempt, answered, ..
+            } => Some((*attempt, *answered)),
+            _ => None,
+        });
+        tries.push(told.await);
+    }
+    assert_eq!(tries, [(1, Some(500)), (2, Some(404)), (3, Some(200))]);
+}
+
+#[tokio::test]
+async fn a_replay_is_not_reported_again() {
+    let (url, mut receipts) = endpoint(&[]).await;
+    let provider = provider(&url).await;
+    let request = post(Some("k1"), &message(TO, "1"));
+    ask(provider.addr(), &request).await;
+    ask(provider.addr(), &request).await;
+    take(&mut receipts, 3).await;
+    ask(provider.addr(), &post(Some("k2"), &message(TO, "2"))).await;
+    let next = take(&mut receipts, 3).await;
+    assert!(
+        next.iter()
+            .all(|receipt| receipt.said["idempotency_key"] == "k2")
+    );
+}
+
+#[tokio::test]
+async fn each_fault_changes_what_arrives() {
+    let taken = with_fault(&json!({ "duplicate": { "event": "sent" } }), 4).await;
+    assert_eq!(statuses(&taken), ["queued", "sent", "sent", "delivered"]);
+    assert_eq!(taken[1].said["event_id"], taken[2].said["event_id"]);
+
+    let taken = with_fault(&json!({ "drop": { "event": "sent" } }), 2).await;
+    assert_eq!(statuses(&taken), ["queued", "delivered"]);
+
+    let taken = with_fault(&json!({ "reorder": {} }), 3).await;
+    assert_eq!(statuses(&taken), ["queued", "delivered", "sent"]);
+
+    let taken = with_fault(
+        &json!({ "delay": { "event": "queued", "for": "300ms" } }),
+        3,
+    )
+    .await;
+    assert_eq!(statuses(&taken), ["sent", "delivered", "queued"]);
+
+    let taken = with_fault(&json!({ "bad-signature": { "event": "sent" } }), 4).await;
+    assert_eq!(
+        statuses(&taken),
+        ["queued", "undelivered", "sent", "delivered"]
+    );
+    let genuine: Vec<_> = taken.iter().map(Receipt::is_genuine).collect();
+    assert_eq!(genuine, [true, false, true, true]);
+}
+
+#[tokio::test]
+async fn a_receipt_can_come_before_the_response() {
+    let (url, mut receipts) = endpoint(&[]).await;
+    let provider = provider(&url).await;
+    let mut watch = lab::Watch::new(&provider);
+    provider.add_fault(faulty(
+        &json!({ "before-response": { "event": "delivered" } }),
+    ));
+    ask(provider.addr(), &post(Some("k1"), &message(TO, "1"))).await;
+    let order = |kind: &EventKind| match kind {
+        EventKind::ReceiptSent { .. } => Some("receipt"),
+        EventKind::Answering { .. } => Some("answering"),
+        _ => None,
+    };
+    assert_eq!(watch.until(order).await, "receipt");
+    assert_eq!(watch.until(order).await, "answering");
+    let taken = take(&mut receipts, 3).await;
+    assert_eq!(statuses(&taken), ["delivered", "queued", "sent"]);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_down_gets_its_receipts_later() {
+    let (url, mut receipts) = endpoint(&[]).await;
+    let provider = provider(&url).await;
+    let mut watch = lab::Watch::new(&provider);
+    provider.add_fault(faulty(&json!({ "down": { "for": "1h" } })));
+    ask(provider.addr(), &post(Some("k1"), &message(TO, "1"))).await;
+    watch
+        .until(|kind| matches!(kind, EventKind::FaultFired { fault: 7, .. }).then_some(()))
+        .await;
+    assert!(receipts.try_recv().is_err());
+    provider.clock().advance(Duration::from_hours(1));
+    let taken = take(&mut receipts, 3).await;
+    assert_eq!(statuses(&taken), ["queued", "sent", "delivered"]);
+}
+
+#[tokio::test]
+async fn receipts_stay_on_this_machine_unless_allowed() {
+    for url in [
+        "http://192.0.2.1/x",
+        "https://127.0.0.1/x",
+        "not a url",
+        "/x",
+    ] {
+        let config = Config {
+            callback: Some(url.into()),
+            ..Config::default()
+        };
+        let error = Provider::start(config).await.expect_err(url);
+        assert!(error.to_string().contains(url), "{error}");
+    }
+    let allowed = Config {
+        callback: Some("http://192.0.2.1/x".into()),
+        allow_remote_callback: true,
+        ..Config::default()
+    };
+    Provider::start(allowed).await.expect("allowed");
+}
+
+#[tokio::test]
+async fn the_callback_is_set_from_outside() {
+    let (url, mut receipts) = endpoint(&[]).await;
+    let provider = Arc::new(lab::provider().await);
+    let set = lab::with_body("POST", "/admin/callback", &json!({ "url": url }));
+    assert_eq!(ask(provider.addr(), &set).await.json()["url"], url);
+    ask(provider.addr(), &post(Some("k1"), &message(TO, "1"))).await;
+    assert_eq!(take(&mut receipts, 3).await.len(), 3);
+    let wrong = lab::with_body(
+        "POST",
+        "/admin/callback",
+        &json!({ "url": "http://192.0.2.1/" }),
+    );
+    assert_eq!(ask(provider.addr(), &wrong).await.status, 400);
+}
