@@ -13,8 +13,7 @@ use stub_provider::duration::Span;
 
 use super::{OutputArgs, Verbosity};
 use crate::{
-    client_file::ClientFile, diagnostic::FileError, result::Invocation, scenario::Scenario,
-    severity::Severity, suite,
+    client_file::ClientFile, diagnostic::FileError, scenario::Scenario, severity::Severity, suite,
 };
 
 /// The seed where none is given: the same messages every time.
@@ -129,8 +128,9 @@ pub struct RunOptions {
     pub min_severity: Severity,
     /// How much is said.
     pub verbosity: Verbosity,
-    /// How the client was named, for the command that replays a scenario.
-    pub invocation: Invocation,
+    /// The words that choose the client, for the command that replays a scenario:
+    /// `--client client.toml`, or `-- ./send {to} {body}`.
+    pub client_words: Vec<String>,
 }
 
 impl RunArgs {
@@ -140,12 +140,14 @@ impl RunArgs {
     ///
     /// A file or a name that is wrong, with its place.
     pub fn options(self, output: OutputArgs) -> Result<RunOptions, FileError> {
-        let (client, invocation) = if self.command.is_empty() {
-            let name = self.client.display().to_string();
-            (client(&self.client)?, Invocation::ClientFile(name))
+        let (client, client_words) = if self.command.is_empty() {
+            let words = vec!["--client".to_owned(), self.client.display().to_string()];
+            (client(&self.client)?, words)
         } else {
             let client = ClientFile::for_command(&self.command)?;
-            (client, Invocation::Command(self.command))
+            let mut words = vec!["--".to_owned()];
+            words.extend(self.command);
+            (client, words)
         };
         let scenarios = suite::select(&self.scenarios, &self.only)?;
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -167,7 +169,7 @@ impl RunArgs {
             toxiproxy: self.toxiproxy,
             min_severity: self.min_severity,
             verbosity: output.verbosity(),
-            invocation,
+            client_words,
         })
     }
 }
