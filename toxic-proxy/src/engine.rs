@@ -32,7 +32,21 @@ struct Shared {
     proxies: Mutex<BTreeMap<String, Arc<Proxy>>>,
 }
 
-/// A handle on all proxies; clones share them.
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let proxies = self
+            .proxies
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        for proxy in proxies.values() {
+            // Nobody is left to wait for it.
+            drop(proxy.stop());
+        }
+    }
+}
+
+/// A handle on all proxies; clones share them, and the last one to go stops
+/// them all.
 ///
 /// A change is in force when its call returns: the next byte meets it. Calls
 /// that add, change or remove a toxic do not wait and may come from any thread.

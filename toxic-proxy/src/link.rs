@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::item::Item;
+use crate::item::{End, Item};
 use crate::stage::Stage;
 
 /// How many items may stand ready for the sink before the chain waits for it.
@@ -60,7 +60,9 @@ impl Link {
             let mut moved = false;
             for index in (0..self.stages.len()).rev() {
                 acted.extend(self.stages[index].expire(now));
-                while self.stages[index].is_due(now) && self.room_after(index) {
+                while self.stages[index].is_due(now)
+                    && (self.room_after(index) || self.stages[index].resets())
+                {
                     let Some(item) = self.stages[index].pop_due(now) else {
                         break;
                     };
@@ -77,6 +79,7 @@ impl Link {
         }
     }
 
+    /// Data waits for room; a reset needs none.
     fn room_after(&self, index: usize) -> bool {
         self.stages
             .get(index + 1)
@@ -99,6 +102,11 @@ impl Link {
     /// Whether something stands ready for the sink.
     pub(crate) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
+    }
+
+    /// Whether a reset has come through, behind whatever else is ready.
+    pub(crate) fn is_reset(&self) -> bool {
+        self.ready.contains(&Item::End(End::Reset))
     }
 
     /// When the chain next does something by itself. What was due at `now`

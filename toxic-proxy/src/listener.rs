@@ -166,37 +166,42 @@ impl Listener {
         Poll::Ready(Some(ready!(socket.poll_accept(cx))))
     }
 
-    /// Lets new connects vanish. Returns the clients whose connects had been
-    /// answered before, which are served as usual.
-    pub(crate) async fn darken(&self) -> io::Result<Vec<Accepted>> {
-        let (accepted, address) = {
-            let mut state = self.state();
-            let Some(socket) = &state.socket else {
-                return Err(io::Error::new(
-                    io::ErrorKind::NotConnected,
-                    "the proxy is not enabled",
-                ));
-            };
-            if state.blackhole {
-                return Ok(Vec::new());
-            }
-            SockRef::from(socket).listen(0)?;
-            let taken = (drain(socket), reachable(socket.local_addr()?));
-            state.blackhole = true;
-            taken
+    /// Stops to answer connects, but for what the queue still takes. Returns
+    /// the clients whose connects had been answered before, which are to be
+    /// served as usual, and the address for [`Listener::fill`]; `None` where
+    /// it is dark already.
+    pub(crate) fn dim(&self) -> io::Result<Option<(Vec<Accepted>, SocketAddr)>> {
+        let mut state = self.state();
+        let Some(socket) = &state.socket else {
+            return Err(io::Error::new(
+                io::ErrorKind::NotConnected,
+                "the proxy is not enabled",
+            ));
         };
+        if state.blackhole {
+            return Ok(None);
+        }
+        let address = reachable(socket.local_addr()?);
+        SockRef::from(socket).listen(0)?;
+        let accepted = drain(socket);
+        state.blackhole = true;
+        Ok(Some((accepted, address)))
+    }
+
+    /// Takes the places that are left in the queue, until none is.
+    pub(crate) async fn fill(&self, address: SocketAddr) -> io::Result<()> {
         for _ in 0..FILLERS {
             let (stream, answered) = filler(address).await?;
             let mut state = self.state();
             if !state.blackhole {
-                return Ok(accepted);
+                return Ok(());
             }
             state.fillers.push(stream);
             if !answered {
-                return Ok(accepted);
+                return Ok(());
             }
         }
-        Ok(accepted)
+        Err(io::Error::other("its queue does not fill up"))
     }
 
     /// Answers connects again. Returns the clients that wait already.

@@ -342,23 +342,34 @@ impl Proxy {
 
     /// Leaves new connects unanswered, or answers them again.
     pub(crate) async fn set_blackhole(self: &Arc<Self>, on: bool) -> Result<(), Error> {
-        let switched = {
-            let _runtime = self.runtime.enter();
-            if on {
-                None
-            } else {
-                Some(self.listener.lighten())
+        let proxy = Arc::clone(self);
+        // A task of its own: a caller that goes away leaves nothing half done.
+        let switched = self.runtime.spawn(async move {
+            if !on {
+                return proxy.lighten();
             }
-        };
-        let switched = match switched {
-            Some(switched) => switched,
-            None => self.listener.darken().await,
-        };
-        let waiting = switched.map_err(|source| Error::Blackhole {
+            let Some((waiting, address)) = proxy.listener.dim()? else {
+                return Ok(());
+            };
+            for accepted in waiting {
+                proxy.serve(accepted);
+            }
+            match proxy.listener.fill(address).await {
+                Ok(()) => Ok(()),
+                Err(error) => proxy.lighten().and(Err(error)),
+            }
+        });
+        let switched = switched
+            .await
+            .unwrap_or_else(|error| Err(io::Error::other(error)));
+        switched.map_err(|source| Error::Blackhole {
             proxy: self.name.clone(),
             source,
-        })?;
-        for accepted in waiting {
+        })
+    }
+
+    fn lighten(self: &Arc<Self>) -> io::Result<()> {
+        for accepted in self.listener.lighten()? {
             self.serve(accepted);
         }
         Ok(())

@@ -67,7 +67,8 @@ impl Pump {
             match self.poll_write(cx, sink, delivered) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(())) => return Pumped::SinkLost,
-                Poll::Pending => return Pumped::Waiting(None),
+                Poll::Pending if link.is_direct() => return Pumped::Waiting(None),
+                Poll::Pending => return Self::blocked(link, hit),
             }
             if link.is_direct() {
                 match source.poll_read(cx, &mut self.buffer) {
@@ -121,6 +122,22 @@ impl Pump {
             if !has_read && !link.has_ready() {
                 return Pumped::Waiting(link.deadline_after(now));
             }
+        }
+    }
+
+    /// The sink takes no more for now. A reset does not wait behind the data
+    /// that it will discard.
+    fn blocked(link: &mut Link, hit: &mut dyn FnMut(&str)) -> Pumped {
+        let now = Instant::now();
+        let mut acted = Vec::new();
+        link.step(now, &mut acted);
+        for toxic in acted {
+            hit(&toxic);
+        }
+        if link.is_reset() {
+            Pumped::Ended(End::Reset)
+        } else {
+            Pumped::Waiting(link.deadline_after(now))
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use tokio::time::Instant;
 
-use crate::item::Item;
+use crate::item::{End, Item};
 
 /// Items in order, each with the time from which it may leave.
 #[derive(Debug, Default)]
@@ -42,6 +42,11 @@ impl Schedule {
     /// Whether the first item may leave now.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.next().is_some_and(|due| due <= now)
+    }
+
+    /// Whether the first item is a reset.
+    pub(crate) fn starts_with_reset(&self) -> bool {
+        matches!(self.waiting.front(), Some((_, Item::End(End::Reset))))
     }
 
     /// When the first item may leave; `None` when empty or held for ever.

@@ -18,8 +18,8 @@ use crate::error::Error;
 /// How long requests that are under way may take once the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long a client may take to send the head of a request.
-const HEAD: Duration = Duration::from_secs(15);
+/// How long a client may be idle, or take to send the head of a request.
+const HEAD: Duration = Duration::from_mins(1);
 
 /// What a server needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -92,6 +92,11 @@ impl Stage {
         self.schedule.is_due(now)
     }
 
+    /// Whether the next thing to leave is a reset.
+    pub(crate) fn resets(&self) -> bool {
+        self.schedule.starts_with_reset()
+    }
+
     pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Item> {
         self.schedule.pop_due(now)
     }

@@ -250,3 +250,24 @@ async fn a_dial_that_never_ends_blocks_no_other_client_and_no_delete() {
     assert_eq!(next(&mut stuck).await, Seen::Fin);
     assert_eq!(next(&mut second).await, Seen::Fin);
 }
+
+#[tokio::test]
+async fn dropping_the_last_handle_of_an_engine_stops_its_proxies() {
+    let upstream = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let engine = toxic_proxy::Engine::new(1);
+    let to = upstream.local_addr().expect("bound").to_string();
+    let proxy = engine
+        .create_proxy(NewProxy::new("short", "127.0.0.1:0", to))
+        .await
+        .expect("created");
+    let mut client = tokio::net::TcpStream::connect(&proxy.listen)
+        .await
+        .expect("accepted");
+    drop(engine.clone());
+    let (mut provider, _) = upstream.accept().await.expect("accepted");
+    pass(&mut client, &mut provider, b"still here").await;
+    drop(engine);
+    assert_eq!(next(&mut client).await, Seen::Fin);
+    assert_eq!(next(&mut provider).await, Seen::Fin);
+    assert!(tokio::net::TcpStream::connect(&proxy.listen).await.is_err());
+}

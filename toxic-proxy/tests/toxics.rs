@@ -296,6 +296,42 @@ async fn data_in_flight_meets_a_toxic_that_is_added_meanwhile() {
 }
 
 #[tokio::test]
+async fn a_reset_does_not_wait_for_a_client_that_reads_nothing() {
+    let mut lab = Lab::new().await;
+    let (mut client, mut provider) = lab.pair().await;
+    add(
+        &lab,
+        Toxic::new(
+            DOWN,
+            Latency {
+                latency: 1,
+                jitter: 0,
+            },
+        ),
+    );
+    // Fills every buffer on the way, since the client reads nothing.
+    let chunk = vec![7; 65536];
+    let full = tokio::time::timeout(Duration::from_secs(1), async {
+        while provider.write_all(&chunk).await.is_ok() {}
+    })
+    .await;
+    assert!(full.is_err(), "the writer is blocked in the end");
+    add(&lab, Toxic::new(DOWN, ResetPeer { timeout: 0 }));
+    lab.event(|event| {
+        matches!(
+            event,
+            ConnectionEvent::Closed {
+                client_end: SideEnd::Rst,
+                ..
+            }
+        )
+        .then_some(())
+    })
+    .await;
+    assert_eq!(rest(&mut client).await.1, Seen::Rst);
+}
+
+#[tokio::test]
 async fn toxicity_zero_never_acts_and_one_always_does() {
     let mut lab = Lab::new().await;
     add(

@@ -5,12 +5,13 @@
 pub(crate) mod body;
 mod reply;
 
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::USER_AGENT;
 use hyper::{Method, Request, Response};
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
+use tokio::time::{Duration, timeout};
 
 use self::body::Members;
 use crate::engine::Engine;
@@ -19,6 +20,9 @@ use crate::proxy::ProxyInfo;
 
 /// The most bytes that the body of a request may have.
 const BODY_LIMIT: usize = 1 << 20;
+
+/// How long the body of a request may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(15);
 
 /// The version of Toxiproxy whose API this is, and after the plus sign ours:
 /// by semantic versioning that is no difference, so clients that compare
@@ -47,19 +51,27 @@ pub(crate) async fn answer(engine: &Engine, request: Request<Incoming>) -> Reply
         // No page in a browser may drive the proxy.
         return reply::text(403, "User agent not allowed");
     }
-    let body = match Limited::new(body, BODY_LIMIT).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-            return reply::error(&Error::BodyTooLarge(BODY_LIMIT));
-        }
-        Err(error) => return reply::error(&Error::BadRequest(error.to_string())),
+    let body = match read(body).await {
+        Ok(body) => body,
+        Err(error) => return reply::error(&error),
     };
-    let status_and_path = (parts.method.clone(), path.clone());
     let answer = respond(engine, &parts.method, route, &body).await;
     let answer = answer.unwrap_or_else(|error| reply::error(&error));
-    let (method, path) = status_and_path;
-    tracing::debug!(%method, path, status = answer.status().as_u16(), "request answered");
+    tracing::debug!(method = %parts.method, path, status = answer.status().as_u16(), "request answered");
     answer
+}
+
+/// The whole body of a request, within bounds of size and time.
+async fn read(body: Incoming) -> Result<Bytes, Error> {
+    match timeout(BODY_TIME, Limited::new(body, BODY_LIMIT).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Error::BodyTooLarge(BODY_LIMIT)),
+        Ok(Err(error)) => Err(Error::BadRequest(error.to_string())),
+        Err(_) => Err(Error::BadRequest(format!(
+            "it did not arrive within {} s",
+            BODY_TIME.as_secs()
+        ))),
+    }
 }
 
 /// What a path stands for.
