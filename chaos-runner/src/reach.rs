@@ -154,7 +154,11 @@ fn needs_acceptance(view: &View<'_>, fault: &PlannedFault, intent: usize) -> boo
 /// Whether the client has finished with the intent, as far as anybody can tell.
 fn settled(view: &View<'_>, intent: usize) -> bool {
     match view.belief(intent) {
-        Some(belief) => belief.outcome.is_some_and(crate::intent::Outcome::is_final),
+        Some(belief) => match belief.outcome {
+            Some(outcome) => outcome.is_final(),
+            // Refused at the door: there was nothing to send.
+            None => !view.taken_on(intent) && view.tries(intent).is_empty(),
+        },
         None => view.timed_out.is_none() && !view.tries(intent).is_empty(),
     }
 }

@@ -106,7 +106,7 @@ mod tests {
             .given(|h| h.intents[1].customer = "blue".into())
             .ask(1, Some("a"))
             .accept()
-            .as_customer("default")
+            .under_credential_of("default")
             .ask(2, Some("a"))
             .replay(1)
             .answer(201)

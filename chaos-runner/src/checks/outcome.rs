@@ -11,9 +11,10 @@ use crate::{
     intent::{Intent, Outcome},
 };
 
-/// How long nothing was sent, before "pending" counts as stuck, where the client promises no
-/// lease; in microseconds.
-const IDLE_US: u64 = 1_000_000;
+/// The lease of a client that promises none, in microseconds.
+const LEASE_US: u64 = 10_000_000;
+/// What a client may take to find out that a lease is over, in microseconds.
+const SLACK_US: u64 = 1_000_000;
 
 /// Cites the delivery and the belief that contradict each other.
 pub(super) fn check(view: &View<'_>) -> Observed {
@@ -72,13 +73,15 @@ pub(super) fn check(view: &View<'_>) -> Observed {
 }
 
 fn stuck(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
-    let lease = view.history.client.policy.lease.map_or(IDLE_US, |span| {
-        u64::try_from(span.0.as_micros()).unwrap_or(u64::MAX)
-    });
+    let policy = &view.history.client.policy;
+    let micros = |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+    let lease = policy.lease.map_or(LEASE_US, |span| micros(span.0));
+    let longest_wait = policy.backoff.as_ref().map_or(0, |b| micros(b.cap.0));
+    let patience = lease.saturating_add(longest_wait).saturating_add(SLACK_US);
     let idle = view.idle_us(intent.number);
     // Where nothing more was due, no clock is needed; at the time limit, the client may have
     // been about to go on.
-    let over = view.timed_out.is_none() || idle >= lease;
+    let over = view.timed_out.is_none() || idle >= patience;
     if !over || waits_as_told(view, intent.number) {
         return None;
     }

@@ -24,41 +24,43 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
                 keys::name(facts, key, cause)
             }
         }
-        SymptomKind::KeylessInBatch => {
-            Named::surely(facts.general().unwrap_or(BugKind::KeyDropped))
-        }
-        SymptomKind::CallerKeyReplaced => {
-            Named::surely(facts.general().unwrap_or(BugKind::CallerKeyOverwritten))
-        }
-        SymptomKind::CallerKeyMangled => Named::surely(BugKind::KeyMangled),
+        SymptomKind::KeylessInBatch => Some(Named::surely(
+            facts.general().unwrap_or(BugKind::KeyDropped),
+        )),
+        SymptomKind::CallerKeyReplaced => Some(Named::surely(
+            facts.general().unwrap_or(BugKind::CallerKeyOverwritten),
+        )),
+        SymptomKind::CallerKeyMangled => Some(Named::surely(BugKind::KeyMangled)),
         SymptomKind::KeyOfAnotherIntent => (!also(|k| matches!(k, SymptomKind::CallerKeyMangled)))
             .then_some(BugKind::KeyReused)
-            .and_then(Named::surely),
-        SymptomKind::CredentialOfAnotherCustomer => Named::surely(BugKind::KeySharedByCustomers),
-        SymptomKind::PayloadDiffers => Named::surely(BugKind::PayloadChanged),
-        SymptomKind::BytesDiffer => Named::surely(if facts.payload_differs {
+            .map(Named::surely),
+        SymptomKind::CredentialOfAnotherCustomer => {
+            Some(Named::surely(BugKind::KeySharedByCustomers))
+        }
+        SymptomKind::PayloadDiffers => Some(Named::surely(BugKind::PayloadChanged)),
+        SymptomKind::BytesDiffer => Some(Named::surely(if facts.payload_differs {
             BugKind::PayloadChanged
         } else {
             BugKind::PayloadReserialised
-        }),
-        SymptomKind::AttemptAfterRetention => Named::surely(BugKind::KeyOutlived),
-        SymptomKind::BothProvidersDelivered => Named::surely(BugKind::FailoverDuplicates),
-        SymptomKind::SentForEachSubmission => Named::surely(BugKind::FrontDoorDuplicates),
-        SymptomKind::ConflictAccepted => Named::surely(if facts.repeats_sent {
+        })),
+        SymptomKind::AttemptAfterRetention => Some(Named::surely(BugKind::KeyOutlived)),
+        SymptomKind::BothProvidersDelivered => Some(Named::surely(BugKind::FailoverDuplicates)),
+        SymptomKind::SentForEachSubmission => Some(Named::surely(BugKind::FrontDoorDuplicates)),
+        SymptomKind::ConflictAccepted => Some(Named::surely(if facts.repeats_sent {
             BugKind::FrontDoorDuplicates
         } else {
             BugKind::FrontDoorConflictHidden
-        }),
+        })),
         SymptomKind::WorkedOnTwice {
             faulted,
             several_workers,
         } => worked_on_twice(facts, run, symptom, faulted, several_workers),
         SymptomKind::AttemptAfterReceipt | SymptomKind::OutcomeWentBack => {
-            Named::surely(BugKind::ReceiptMishandled)
+            Some(Named::surely(BugKind::ReceiptMishandled))
         }
-        SymptomKind::AttemptAfterExpiry => Named::surely(BugKind::SentAfterDeadline),
-        SymptomKind::PermanentRetried => Named::surely(BugKind::PermanentRetried),
-        SymptomKind::StrayAttempt => Named::surely(BugKind::StrayAttempt),
+        SymptomKind::AttemptAfterExpiry => Some(Named::surely(BugKind::SentAfterDeadline)),
+        SymptomKind::PermanentRetried => Some(Named::surely(BugKind::PermanentRetried)),
+        SymptomKind::StrayAttempt => Some(Named::surely(BugKind::StrayAttempt)),
         SymptomKind::FailedButDelivered { .. }
         | SymptomKind::SentButUndelivered { .. }
         | SymptomKind::PendingAtEnd
@@ -91,13 +93,13 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
         SymptomKind::PendingAtEnd => {
             (!also(|k| matches!(k, SymptomKind::RetryAfterMisread { early: false })))
                 .then_some(BugKind::Stuck)
-                .and_then(Named::surely)
+                .map(Named::surely)
         }
-        SymptomKind::NeverOnWire => Named::surely(BugKind::Swallowed),
-        SymptomKind::ForgottenButDelivered => Named::surely(BugKind::SentThenRolledBack),
+        SymptomKind::NeverOnWire => Some(Named::surely(BugKind::Swallowed)),
+        SymptomKind::ForgottenButDelivered => Some(Named::surely(BugKind::SentThenRolledBack)),
         SymptomKind::ForgottenAndUndelivered => (!also(|k| *k == SymptomKind::NeverOnWire))
             .then_some(BugKind::Lost)
-            .and_then(Named::surely),
+            .map(Named::surely),
         SymptomKind::SentButUndelivered { across_kill } => {
             let swallowed_by_a_key = also(|k| {
                 matches!(
@@ -111,9 +113,9 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
             if swallowed_by_a_key {
                 None
             } else if across_kill {
-                Named::surely(BugKind::Lost)
+                Some(Named::surely(BugKind::Lost))
             } else {
-                Named::surely(BugKind::BrokenSuccessTrusted)
+                Some(Named::surely(BugKind::BrokenSuccessTrusted))
             }
         }
         SymptomKind::FailedButDelivered { last } => {
@@ -122,9 +124,9 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
             if refused_for_its_content || also(|k| *k == SymptomKind::OutcomeWentBack) {
                 None
             } else if last == Reply::InFlight {
-                Named::surely(BugKind::InFlightMishandled)
+                Some(Named::surely(BugKind::InFlightMishandled))
             } else {
-                Named::surely(BugKind::AmbiguousAsFailed)
+                Some(Named::surely(BugKind::AmbiguousAsFailed))
             }
         }
         SymptomKind::GivenUp {
@@ -135,11 +137,11 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
                 facts.quick_kept + facts.quick_changed + facts.plain_dropped + facts.plain_keyless
                     > 0;
             if only_ambiguous && facts.ambiguous_failed {
-                Named::surely(BugKind::AmbiguousAsFailed)
+                Some(Named::surely(BugKind::AmbiguousAsFailed))
             } else if odd_retry_after && retries_otherwise {
-                Named::surely(BugKind::RetryAfterMisread)
+                Some(Named::surely(BugKind::RetryAfterMisread))
             } else {
-                Named::surely(BugKind::RetryableGivenUp)
+                Some(Named::surely(BugKind::RetryableGivenUp))
             }
         }
         _ => None,
@@ -149,21 +151,23 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
 /// Names a matter of retry manners and of counts.
 fn manners(facts: &Facts, symptom: &Symptom) -> Option<Named> {
     match symptom.kind {
-        SymptomKind::CameBackEarly => Named::surely(BugKind::RetryAfterIgnored),
+        SymptomKind::CameBackEarly => Some(Named::surely(BugKind::RetryAfterIgnored)),
         SymptomKind::RetryAfterMisread { early } => {
-            Named::surely(if early && facts.retry_after_ignored {
+            Some(Named::surely(if early && facts.retry_after_ignored {
                 BugKind::RetryAfterIgnored
             } else {
                 BugKind::RetryAfterMisread
-            })
+            }))
         }
         // Flat waits come together as well.
-        SymptomKind::WaitsCluster => Named::surely(if facts.flat {
+        SymptomKind::WaitsCluster => Some(Named::surely(if facts.flat {
             BugKind::NoBackoff
         } else {
             BugKind::NoJitter
-        }),
-        SymptomKind::WaitsFlat | SymptomKind::OverMaximum => Named::surely(BugKind::NoBackoff),
+        })),
+        SymptomKind::WaitsFlat | SymptomKind::OverMaximum => {
+            Some(Named::surely(BugKind::NoBackoff))
+        }
         SymptomKind::Resent { reused, harmless } => {
             let kind = if facts.multiplied {
                 BugKind::LayeredRetries
@@ -173,15 +177,17 @@ fn manners(facts: &Facts, symptom: &Symptom) -> Option<Named> {
                 BugKind::ResendFreshConnection
             };
             if harmless {
-                Named::graded(kind, Severity::Note)
+                Some(Named::graded(kind, Severity::Note))
             } else {
-                Named::graded(kind, Severity::Duplicate)
+                Some(Named::graded(kind, Severity::Duplicate))
             }
         }
-        SymptomKind::Multiplied { over_maximum: true } => Named::surely(BugKind::LayeredRetries),
+        SymptomKind::Multiplied { over_maximum: true } => {
+            Some(Named::surely(BugKind::LayeredRetries))
+        }
         SymptomKind::Multiplied {
             over_maximum: false,
-        } => Named::graded(BugKind::LayeredRetries, Severity::Note),
+        } => Some(Named::graded(BugKind::LayeredRetries, Severity::Note)),
         _ => None,
     }
 }
@@ -194,13 +200,13 @@ fn worked_on_twice(
     several_workers: bool,
 ) -> Option<Named> {
     let named = if facts.single_overlap {
-        Named::surely(BugKind::SweeperTooEager)
+        Some(Named::surely(BugKind::SweeperTooEager))
     } else if !faulted && several_workers || facts.quiet_overlap {
-        Named::surely(BugKind::NoClaimLock)
+        Some(Named::surely(BugKind::NoClaimLock))
     } else if facts.quiet_workers_clean {
-        Named::surely(BugKind::LeaseTooShort)
+        Some(Named::surely(BugKind::LeaseTooShort))
     } else {
-        Named::or_narrower(BugKind::NoClaimLock)
+        Some(Named::or_narrower(BugKind::NoClaimLock))
     }?;
     // A stable key makes it harmless to the recipient; the claim is broken all the same.
     let kept = run.symptoms.iter().all(|s| {

@@ -63,7 +63,7 @@ impl Facts {
         for run in runs {
             facts.count_retries(run);
             for symptom in &run.symptoms {
-                facts.note(&symptom.kind);
+                facts.note(symptom.kind);
             }
             let overlapped = run
                 .symptoms
@@ -79,7 +79,7 @@ impl Facts {
         facts
     }
 
-    fn note(&mut self, kind: &SymptomKind) {
+    fn note(&mut self, kind: SymptomKind) {
         match kind {
             SymptomKind::KeyNotKept {
                 key: KeyMove::Changed | KeyMove::Dropped,
@@ -96,7 +96,7 @@ impl Facts {
                 faulted,
                 several_workers,
             } => {
-                self.quiet_overlap |= !faulted && *several_workers;
+                self.quiet_overlap |= !faulted && several_workers;
                 self.single_overlap |= !several_workers;
             }
             SymptomKind::CameBackEarly => self.retry_after_ignored = true,

@@ -20,7 +20,7 @@ pub(super) fn name(facts: &Facts, key: KeyMove, cause: Cause) -> Option<Named> {
         | Cause::Retention
         | Cause::Permanent => return None,
         // No reason to ask again: only a general kind explains it.
-        Cause::Success => return facts.general().and_then(Named::surely),
+        Cause::Success => return facts.general().map(Named::surely),
         _ => {}
     }
     let general = match key {
@@ -31,26 +31,27 @@ pub(super) fn name(facts: &Facts, key: KeyMove, cause: Cause) -> Option<Named> {
     };
     match (cause, key) {
         (Cause::Refusal, KeyMove::Changed) if facts.volatile() => {
-            return Named::surely(BugKind::VolatileKey);
+            return Some(Named::surely(BugKind::VolatileKey));
         }
-        (Cause::Refusal, _) => return Named::surely(general),
-        (Cause::LateRefusal, KeyMove::Changed) => {
+        (Cause::Refusal, _) | (Cause::LateRefusal, KeyMove::Dropped | KeyMove::Keyless) => {
+            return Some(Named::surely(general));
+        }
+        (Cause::LateRefusal, _) => {
             return if facts.quick_changed > 0 && !facts.volatile() {
-                Named::surely(BugKind::KeyPerAttempt)
+                Some(Named::surely(BugKind::KeyPerAttempt))
             } else if facts.quick_kept > 0 {
-                Named::surely(BugKind::VolatileKey)
+                Some(Named::surely(BugKind::VolatileKey))
             } else {
-                Named::or_narrower(BugKind::KeyPerAttempt)
+                Some(Named::or_narrower(BugKind::KeyPerAttempt))
             };
         }
-        (Cause::LateRefusal, _) => return Named::surely(general),
         _ => {}
     }
     if let Some(seen) = facts.general() {
-        return Named::surely(seen);
+        return Some(Named::surely(seen));
     }
     if !facts.has_control() {
-        return Named::or_narrower(general);
+        return Some(Named::or_narrower(general));
     }
     // Without a key at any time there is none to lose: only the retry of a server error, which
     // the client would not make of a plain refusal, is a kind of its own.
@@ -64,10 +65,9 @@ pub(super) fn name(facts: &Facts, key: KeyMove, cause: Cause) -> Option<Named> {
         (Cause::BrokenSuccess, _) => BugKind::BadSuccessRetried,
         (_, KeyMove::Keyless) => BugKind::NoKey,
         (Cause::Redirect, KeyMove::Dropped) => BugKind::KeyLostOnRedirect,
-        (Cause::Redirect, _) => general,
         (Cause::Restart, _) if !facts.ambiguous_changed => BugKind::CrashMintsKey,
         (Cause::Restart | Cause::Ambiguous, _) => BugKind::AmbiguousAsFailed,
         _ => general,
     };
-    Named::surely(narrow)
+    Some(Named::surely(narrow))
 }

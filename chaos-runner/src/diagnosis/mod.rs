@@ -100,23 +100,26 @@ struct Named {
 }
 
 impl Named {
-    fn surely(kind: BugKind) -> Option<Self> {
-        Some(Self {
+    fn surely(kind: BugKind) -> Self {
+        Self {
             kind,
             severity: kind.severity(),
             or_narrower: false,
-        })
+        }
     }
 
-    fn or_narrower(kind: BugKind) -> Option<Self> {
-        Self::surely(kind).map(|named| Self {
+    fn or_narrower(kind: BugKind) -> Self {
+        Self {
             or_narrower: true,
-            ..named
-        })
+            ..Self::surely(kind)
+        }
     }
 
-    fn graded(kind: BugKind, severity: Severity) -> Option<Self> {
-        Self::surely(kind).map(|named| Self { severity, ..named })
+    fn graded(kind: BugKind, severity: Severity) -> Self {
+        Self {
+            severity,
+            ..Self::surely(kind)
+        }
     }
 }
 
@@ -199,7 +202,7 @@ fn unexplained(
         found.values().any(|f| {
             !f.kind.is_symptom()
                 && f.severity > Severity::Note
-                && f.kind.severity() > least
+                && f.severity.max(f.kind.severity()) > least
                 && symptom.intent.is_some_and(|i| f.intents.contains(&i))
         })
     };
@@ -207,30 +210,30 @@ fn unexplained(
         SymptomKind::DeliveredTooOften { cause } if !accounted(Severity::Policy) => {
             let keyless_api = !run.view.history.provider.has_key;
             match cause {
-                Some(Cause::Retention) => Named::surely(BugKind::KeyOutlived),
+                Some(Cause::Retention) => Some(Named::surely(BugKind::KeyOutlived)),
                 Some(Cause::Ambiguous | Cause::Restart) if keyless_api => {
-                    Named::surely(BugKind::AmbiguousAsFailed)
+                    Some(Named::surely(BugKind::AmbiguousAsFailed))
                 }
                 Some(Cause::ServerError) if keyless_api => {
-                    Named::surely(BugKind::RetriedAcceptedFiveHundred)
+                    Some(Named::surely(BugKind::RetriedAcceptedFiveHundred))
                 }
                 Some(Cause::BrokenSuccess) if keyless_api => {
-                    Named::surely(BugKind::BadSuccessRetried)
+                    Some(Named::surely(BugKind::BadSuccessRetried))
                 }
                 _ => facts
                     .general()
                     .filter(|_| cause == Some(Cause::Success))
-                    .and_then(Named::surely)
-                    .or_else(|| Named::surely(BugKind::DuplicateDelivery)),
+                    .map(Named::surely)
+                    .or_else(|| Some(Named::surely(BugKind::DuplicateDelivery))),
             }
         }
         SymptomKind::DeliveredTooSeldom if !accounted(Severity::Note) => {
-            Named::surely(BugKind::LostMessage)
+            Some(Named::surely(BugKind::LostMessage))
         }
         SymptomKind::UnexpectedOutcome
             if !accounted(Severity::Note) && !still_busy(run, symptom) =>
         {
-            Named::surely(BugKind::UnexpectedOutcome)
+            Some(Named::surely(BugKind::UnexpectedOutcome))
         }
         _ => None,
     }
@@ -255,7 +258,8 @@ fn flat_over_all(runs: &[Judged<'_>], findings: &mut Vec<Finding>) {
         return;
     }
     let most = by_run.iter().zip(runs).max_by_key(|(waits, _)| waits.len());
-    if let (Some((_, run)), Some(named)) = (most, Named::surely(BugKind::NoBackoff)) {
+    if let Some((_, run)) = most {
+        let named = Named::surely(BugKind::NoBackoff);
         let mut found = BTreeMap::new();
         add(&mut found, run, &flat_waits(&by_run.concat()), named);
         let own = most.map(|(waits, _)| flat_waits(waits));

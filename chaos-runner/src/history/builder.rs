@@ -215,7 +215,7 @@ impl Tale {
     }
 
     /// The next requests bear this customer's credential.
-    pub(crate) fn as_customer(mut self, customer: &str) -> Self {
+    pub(crate) fn under_credential_of(mut self, customer: &str) -> Self {
         self.customer = Some(customer.into());
         self
     }

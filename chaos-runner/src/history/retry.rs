@@ -273,9 +273,8 @@ pub fn overlap(view: &View<'_>, first: &AttemptView<'_>, second: &AttemptView<'_
     });
     let late = left.at_us.saturating_sub(second.arrived.at_us) >= TAKEN_US;
     let kept_open = match connection.closed {
-        Some((_, End::ClientReset | End::ClientClosed)) => false,
+        Some((_, End::ClientReset | End::ClientClosed)) | None => false,
         Some((mark, _)) => mark.at_us.saturating_sub(left.at_us) >= TAKEN_US,
-        None => false,
     };
     if reused || late || kept_open {
         Overlap::Proven

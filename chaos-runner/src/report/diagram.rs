@@ -307,12 +307,11 @@ fn on_the_wire(view: &View<'_>, kind: &EventKind) -> Option<Drawn> {
             let label = match end {
                 End::Answered => return None,
                 End::Truncated => "cut short",
-                End::Reset => "RST",
+                End::Reset | End::ClientReset => "RST",
                 End::Closed => "FIN, no answer",
                 End::Crashed => "gone",
                 End::Shutdown => "shut down",
                 End::ClientClosed => "hangs up",
-                End::ClientReset => "RST",
             };
             let by_client = matches!(end, End::ClientClosed | End::ClientReset);
             let (from, to) = if by_client {
@@ -338,9 +337,12 @@ fn note(at: usize, text: String) -> Drawn {
 /// At whose line a fault is noted.
 fn column(action: &Action) -> usize {
     match action {
-        Action::Toxic(_) | Action::Down(_) | Action::Blackhole(_) => PROXY,
-        // To the right of the provider there is no room for a sentence.
-        Action::Provider(_) | Action::Receipt(_) => PROXY,
+        // The provider's as well: to the right of it there is no room for a sentence.
+        Action::Toxic(_)
+        | Action::Down(_)
+        | Action::Blackhole(_)
+        | Action::Provider(_)
+        | Action::Receipt(_) => PROXY,
         Action::Client(_) | Action::Database(_) | Action::Submit(_) => CLIENT,
     }
 }

@@ -281,3 +281,6 @@ fn known_results<'r>(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;
