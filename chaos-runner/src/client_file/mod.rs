@@ -1,13 +1,18 @@
 //! Client files: from TOML to a valid [`ClientFile`].
 //!
 //! Owns the file format (`file`), templates, the checks that make a file valid (`resolve`,
-//! `command`) and the question whether a client has what a scenario needs (`need`). Running the
+//! `submit`, `outcome`, `field`, `commands`) and the question whether a client has what a scenario needs (`need`). Running the
 //! client is the run's.
 
+mod bare;
 mod command;
+mod commands;
+mod field;
 mod file;
 mod need;
+mod outcome;
 mod resolve;
+mod submit;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -253,7 +258,7 @@ impl ClientFile {
             .map_err(|error| FileError::new(&name, format!("this path leads nowhere: {error}")))?;
         let dir = absolute.parent().unwrap_or(&absolute);
         let (mut client, document) = parse_with(&source, &name, dir)?;
-        resolve::check_commands(&client, &document)?;
+        commands::check_commands(&client, &document)?;
         client.file = Some(path.to_owned());
         Ok(client)
     }
@@ -275,7 +280,7 @@ impl ClientFile {
     ///
     /// A wrong placeholder, no command at all, or one that cannot be run.
     pub fn for_command(words: &[String]) -> Result<Self, FileError> {
-        resolve::bare_command(words, &current_dir()?)
+        bare::bare_command(words, &current_dir()?)
     }
 
     /// Every placeholder that stands in the form of submission.
@@ -308,7 +313,7 @@ fn parse_with<'i>(
     dir: &Path,
 ) -> Result<(ClientFile, Document<'i>), FileError> {
     let document = Document::parse(source, file)?;
-    resolve::slips(&document)?;
+    commands::slips(&document)?;
     let raw: RawClientFile = document.read()?;
     let client = resolve::client(raw, &document, dir)?;
     Ok((client, document))

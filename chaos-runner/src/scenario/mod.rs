@@ -1,14 +1,17 @@
 //! Scenario files: from TOML to valid [`Scenario`]s, and from those to [`Plan`]s.
 //!
 //! Owns the file format (`file`, `toxic`), the matrix, the checks that make a scenario valid
-//! (`resolve`, `place`) and the invention of messages from a seed. Pure: text in, values out.
+//! (`slips`, `resolve`, `fault`, `provider`, `place`) and the invention of messages from a seed. Pure: text in, values out.
 //! Finding and reading files is [`crate::suite`]'s.
 
+mod fault;
 mod file;
 mod invent;
 mod matrix;
 mod place;
+mod provider;
 mod resolve;
+mod slips;
 mod toxic;
 
 use std::time::Duration;
@@ -65,7 +68,7 @@ pub fn load(source: &str, file: &str) -> Result<Vec<Scenario>, FileError> {
     matrix::expand(&document)?
         .into_iter()
         .map(|(suffix, document)| {
-            resolve::slips(&document)?;
+            slips::slips(&document)?;
             let raw: ScenarioFile = document.read()?;
             resolve::scenario(&raw, &document, &format!("{}{suffix}", stem(file)))
         })
