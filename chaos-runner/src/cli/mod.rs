@@ -40,10 +40,6 @@ pub struct Cli {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there is one of it in the life of the program"
-)]
 pub enum Command {
     /// Run scenarios against a client and judge it.
     Run(RunArgs),

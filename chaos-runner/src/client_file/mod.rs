@@ -1,8 +1,8 @@
 //! Client files: from TOML to a valid [`ClientFile`].
 //!
 //! Owns the file format (`file`), templates, the checks that make a file valid (`resolve`,
-//! `submit`, `outcome`, `field`, `commands`) and the question whether a client has what a scenario needs (`need`). Running the
-//! client is the run's.
+//! `submit`, `outcome`, `field`, `commands`) and the question whether a client has what a scenario
+//! needs (`need`). Running the client is the run's.
 
 mod bare;
 mod command;
