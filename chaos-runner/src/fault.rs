@@ -4,7 +4,7 @@
 //! door, and [`Action`], which joins them with the provider's own ([`stub_provider::fault`]).
 //! Carrying them out is the run's.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -214,4 +214,33 @@ pub enum Action {
     Database(DatabaseFault),
     /// The client's caller.
     Submit(SubmitFault),
+}
+
+impl Action {
+    /// The longest that it makes a client wait by itself.
+    #[must_use]
+    pub fn longest_wait(&self) -> Duration {
+        let span = |span: &Option<Span>| span.map_or(Duration::ZERO, |span| span.0);
+        match self {
+            Self::Down(lasts) | Self::Blackhole(lasts) => lasts.0,
+            Self::Provider(fault) => match fault {
+                ProviderFault::Respond(respond) => {
+                    span(&respond.retry_after).max(span(&respond.retry_after_date))
+                }
+                ProviderFault::RateLimit(limit) => {
+                    span(&limit.retry_after).max(span(&limit.retry_after_date))
+                }
+                ProviderFault::Delay(delay) => delay.lasts.0,
+                ProviderFault::InFlight(in_flight) => in_flight.lasts.0,
+                ProviderFault::Crash(crash) => crash.lasts.0,
+                _ => Duration::ZERO,
+            },
+            Self::Receipt(ReceiptFault::Delay(delay)) => delay.lasts.0,
+            Self::Receipt(ReceiptFault::Down(down)) => down.lasts.0,
+            Self::Client(ClientFault::Kill(at) | ClientFault::Terminate(at)) => at.restart_after.0,
+            Self::Client(ClientFault::Pause(pause)) => pause.lasts.0,
+            Self::Database(DatabaseFault::Lock(at) | DatabaseFault::Down(at)) => at.lasts.0,
+            Self::Toxic(_) | Self::Receipt(_) | Self::Submit(_) => Duration::ZERO,
+        }
+    }
 }

@@ -18,6 +18,7 @@ pub mod policy;
 pub mod reach;
 pub mod report;
 pub mod result;
+pub mod run;
 pub mod scenario;
 pub mod schema;
 pub mod severity;

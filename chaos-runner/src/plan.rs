@@ -78,6 +78,16 @@ pub struct Plan {
     pub expect: Expect,
 }
 
+impl Plan {
+    /// The longest that the scenario itself makes a client wait: outages, pauses, late answers,
+    /// `Retry-After`.
+    #[must_use]
+    pub fn longest_wait(&self) -> Duration {
+        let wait = |fault: &PlannedFault| fault.action.longest_wait();
+        self.faults.iter().map(wait).max().unwrap_or_default()
+    }
+}
+
 /// What must come out, beside what the standard checks demand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {

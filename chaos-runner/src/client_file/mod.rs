@@ -283,6 +283,12 @@ impl ClientFile {
         bare::bare_command(words, &current_dir()?)
     }
 
+    /// Whether the client is asked what it believes; else its exit code is all there is.
+    #[must_use]
+    pub fn tells_outcome(&self) -> bool {
+        !matches!(self.outcome, OutcomeProbe::ExitCode(_))
+    }
+
     /// Every placeholder that stands in the form of submission.
     pub(crate) fn submit_placeholders(&self) -> BTreeSet<Placeholder> {
         match &self.submit {

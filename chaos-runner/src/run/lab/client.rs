@@ -1,0 +1,231 @@
+//! The client under test as one lab sees it: what its file says, filled in, and what runs.
+//!
+//! Owns the bookkeeping only. Starting and ending processes is [`super::processes`], submitting
+//! is [`super::submissions`].
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Job;
+use crate::{
+    client_file::{ClientFile, CommandLine, OutcomeProbe, Until, Values},
+    history::Process,
+    intent::Outcome,
+    plan::Plan,
+    run::{
+        error::Error,
+        guardian::RUN_VARIABLE,
+        outcome::{self, Belief, SqlProbe},
+        process::{Invocation, Running},
+    },
+};
+
+/// How the client's outcomes are asked for.
+#[derive(Debug)]
+pub(super) enum Probe {
+    /// By a query.
+    Sql(SqlProbe),
+    /// By a command that prints JSON lines.
+    Command(Invocation, BTreeMap<String, Outcome>),
+    /// Not at all: the exit code of the submit command says it.
+    ExitCode,
+}
+
+impl Probe {
+    /// Asks once.
+    pub(super) async fn ask(&mut self) -> Result<Vec<Belief>, Error> {
+        match self {
+            Self::Sql(probe) => probe.ask().await,
+            Self::Command(what, words) => {
+                let command = what.to_string();
+                let output = tokio::process::Command::new(&what.program)
+                    .args(&what.arguments)
+                    .current_dir(&what.directory)
+                    .envs(&what.env)
+                    .kill_on_drop(true)
+                    .output()
+                    .await
+                    .map_err(Error::start(what, "[outcome]"))?;
+                if !output.status.success() {
+                    tracing::debug!(command, status = %output.status, "no outcome yet");
+                    return Ok(Vec::new());
+                }
+                outcome::beliefs(&String::from_utf8_lossy(&output.stdout), words, &command)
+            }
+            Self::ExitCode => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The client in one lab.
+#[derive(Debug)]
+pub(super) struct Client {
+    pub(super) file: Arc<ClientFile>,
+    pub(super) values: Values,
+    env: BTreeMap<String, String>,
+    directory: PathBuf,
+    pub(super) workers: u32,
+    /// What runs, with how often each has been started.
+    pub(super) running: BTreeMap<Process, (Running, u32)>,
+    pub(super) starts: BTreeMap<Process, u32>,
+    /// Second submissions that run; no fault is for them.
+    pub(super) repeats: Vec<Running>,
+    /// Submissions under way.
+    pub(super) submitting: Vec<Job>,
+    pub(super) accepted: BTreeSet<usize>,
+    pub(super) turned_away: BTreeSet<usize>,
+    pub(super) workers_started: bool,
+    /// Whether the workers are ready to be knocked at.
+    pub(super) ready: bool,
+    pub(super) looking: Option<AbortOnDropHandle<()>>,
+    pub(super) winding_down: bool,
+    /// `None` while a look is under way.
+    pub(super) probe: Option<Probe>,
+    /// Processes that a fault has ended, with the pause before each is started again.
+    pub(super) restarting: BTreeMap<Process, Duration>,
+    /// Links that are cut from the start: side, fault, for how long.
+    pub(super) links_to_heal: Vec<(usize, u32, Duration)>,
+}
+
+impl Client {
+    /// The client with `values` filled in and `env` beside what its file says.
+    pub(super) fn new(
+        file: Arc<ClientFile>,
+        plan: &Plan,
+        run: &str,
+        values: Values,
+        mut env: BTreeMap<String, String>,
+        directory: PathBuf,
+    ) -> Self {
+        env.insert(RUN_VARIABLE.to_owned(), run.to_owned());
+        env.extend(values.environment());
+        if let Some(callback) = &file.callback {
+            env.insert("SMS_CALLBACK_URL".into(), callback.render(&values));
+        }
+        for (name, template) in &file.env {
+            env.insert(name.clone(), template.render(&values));
+        }
+        let workers =
+            file.worker.as_ref().map_or(0, |worker| plan.workers.unwrap_or(worker.workers));
+        let mut client = Self {
+            file,
+            values,
+            env,
+            directory,
+            workers,
+            running: BTreeMap::new(),
+            starts: BTreeMap::new(),
+            repeats: Vec::new(),
+            submitting: Vec::new(),
+            accepted: BTreeSet::new(),
+            turned_away: BTreeSet::new(),
+            workers_started: false,
+            ready: false,
+            looking: None,
+            winding_down: false,
+            probe: None,
+            restarting: BTreeMap::new(),
+            links_to_heal: Vec::new(),
+        };
+        client.probe = Some(client.make_probe());
+        client
+    }
+
+    fn make_probe(&self) -> Probe {
+        let words = self.file.words.clone();
+        match &self.file.outcome {
+            OutcomeProbe::Sql { url, query } => Probe::Sql(SqlProbe::new(
+                url.render(&self.values),
+                query.render(&self.values),
+                words,
+            )),
+            OutcomeProbe::Command(command) => {
+                Probe::Command(self.invocation(command, &self.values), words)
+            }
+            OutcomeProbe::ExitCode(_) => Probe::ExitCode,
+        }
+    }
+
+    /// A command of the client file with `values` in place.
+    pub(super) fn invocation(&self, command: &CommandLine, values: &Values) -> Invocation {
+        let (program, arguments) = command.render(&self.file.dir, values);
+        let mut env = self.env.clone();
+        env.extend(values.environment());
+        Invocation { program, arguments, directory: self.file.dir.clone(), env, stdin: None }
+    }
+
+    pub(super) fn has_workers(&self) -> bool {
+        self.file.worker.is_some()
+    }
+
+    /// Whether an intent was submitted and never taken on.
+    pub(super) fn refused(&self, intent: usize) -> bool {
+        self.turned_away.contains(&intent) && !self.accepted.contains(&intent)
+    }
+
+    /// Whether the processes that must end by themselves have ended, and none is to come back.
+    pub(super) fn is_through(&self) -> bool {
+        let runs_on = |process: &Process| matches!(process, Process::Worker(_));
+        self.restarting.is_empty()
+            && match &self.file.worker {
+                Some(worker) if worker.until == Until::Exit => {
+                    self.workers_started && !self.running.keys().any(runs_on)
+                }
+                Some(_) => self.workers_started,
+                None => true,
+            }
+    }
+
+    /// Whether there is anything to ask for outcomes.
+    pub(super) fn asks_for_outcomes(&self) -> bool {
+        !matches!(self.file.outcome, OutcomeProbe::ExitCode(_))
+    }
+
+    /// How long until the next look while outcomes are not final: a query is cheap, a command
+    /// is a process.
+    pub(super) fn probe_interval(&self) -> Duration {
+        match self.file.outcome {
+            OutcomeProbe::Sql { .. } => Duration::from_millis(15),
+            _ => Duration::from_millis(150),
+        }
+    }
+
+    pub(super) fn database_url(&self) -> Option<String> {
+        self.file.database.as_ref().map(|url| url.render(&self.values))
+    }
+
+    /// The longest that the scenario may take.
+    pub(super) fn limit(&self) -> Duration {
+        self.file.worker.as_ref().map_or(self.file.submit_timeout, |worker| worker.timeout)
+    }
+
+    /// How long nothing may happen before the client is taken to have stopped: well above
+    /// everything that it promises and that the scenario can make it wait for.
+    pub(super) fn idle_limit(&self, plan: &Plan) -> Duration {
+        let policy = &self.file.policy;
+        let (Some(backoff), Some(read_timeout)) = (&policy.backoff, policy.read_timeout) else {
+            return self.limit();
+        };
+        let lease = policy.lease.map_or(Duration::ZERO, |lease| lease.0);
+        let promised = backoff.cap.0 + read_timeout.0 + lease;
+        (2 * promised + plan.longest_wait() + Duration::from_secs(2)).min(self.limit())
+    }
+
+    /// Ends every process at once.
+    pub(super) fn end(&mut self) {
+        // Dropping one kills its group.
+        self.running.clear();
+        self.repeats.clear();
+    }
+
+    /// Where a process's output goes, without the suffix.
+    pub(super) fn output(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+}

@@ -1,0 +1,299 @@
+//! The lab: one scenario with a provider, a network, a work directory and client processes of
+//! its own.
+//!
+//! Owns the loop that waits for whatever happens next and answers it, and the promise that
+//! everything is healed and ended on every way out. What an observation means for the faults is in
+//! [`faults`], the client is in [`client`], [`processes`] and [`submissions`], and the question
+//! whether anything is still due is in [`settle`].
+
+mod client;
+mod faults;
+mod open;
+mod processes;
+mod settle;
+mod submissions;
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use stub_provider::{Profile, Provider, event as wire, fault::Stage};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio_util::sync::CancellationToken;
+use toxic_proxy::ConnectionEvent;
+
+use self::{
+    client::{Client, Probe},
+    submissions::{Job, SubmitEnd},
+};
+use super::{
+    database::Disturbance,
+    error::Error,
+    guardian::Guardian,
+    nemesis::Live,
+    network::{Link, Network},
+    outcome::Belief,
+    process::Exit,
+    recorder::Recorder,
+    timers::{Due, Timers},
+};
+use crate::{
+    client_file::ClientFile,
+    history::{Event, EventKind, Process},
+    intent::Outcome,
+    plan::Plan,
+};
+
+/// What every lab of a run shares. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// The client under test.
+    pub client: Arc<ClientFile>,
+    /// The provider API that it speaks.
+    pub profile: Arc<Profile>,
+    /// The engine.
+    pub network: Network,
+    /// Ends what a killed runner would leave.
+    pub guardian: Arc<Guardian>,
+    /// The run's name, a word.
+    pub run: String,
+    /// The directory of the run.
+    pub directory: PathBuf,
+    /// Cancelled when the run is to stop.
+    pub cancel: CancellationToken,
+}
+
+/// What came of a lab.
+#[derive(Debug)]
+pub struct Record {
+    /// What was seen.
+    pub events: Vec<Event>,
+    /// How many workers ran.
+    pub workers: u32,
+    /// How long the provider remembered keys.
+    pub retention: Duration,
+    /// Whether intents went one by one after all (on an engine whose toxics cover a proxy).
+    pub one_by_one: bool,
+    /// Whether the run was interrupted before the lab was through.
+    pub interrupted: bool,
+}
+
+/// Something that the loop has to answer.
+#[derive(Debug)]
+enum Signal {
+    Provider(usize, wire::Event),
+    Connection(usize, ConnectionEvent),
+    ProcessEnded(Process, u32, Exit),
+    SubmitEnded(Job, SubmitEnd),
+    Ready(Result<(), String>),
+    Probed(Box<Probe>, Result<Vec<Belief>, Error>),
+}
+
+/// One provider and the way to it.
+#[derive(Debug)]
+struct Side {
+    provider: Provider,
+    link: Link,
+    /// The proxy's number of each of the provider's open connections.
+    connections: HashMap<u64, u64>,
+    /// How many connections the proxy has seen.
+    seen: u64,
+    /// Connections that the provider still has open.
+    down: Option<Down>,
+}
+
+/// How a link is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Down {
+    Refused,
+    Silent,
+}
+
+/// A toxic that is in place.
+#[derive(Debug)]
+struct LiveToxic {
+    fault: u32,
+    side: usize,
+    name: String,
+    /// The attempt that it is for; `None`: it was in place before the connection.
+    attempt: Option<(u64, Option<usize>)>,
+    /// The provider's connection that the attempt came on.
+    connection: Option<u64>,
+    fired: bool,
+}
+
+/// A held attempt that waits for a process to be gone.
+#[derive(Debug)]
+struct Waiting {
+    process: Process,
+    side: usize,
+    id: u64,
+    stage: Stage,
+}
+
+/// One scenario's run.
+struct Lab {
+    plan: Arc<Plan>,
+    shared: Shared,
+    client: Client,
+    sides: Vec<Side>,
+    recorder: Recorder,
+    inbox: UnboundedReceiver<Signal>,
+    signals: UnboundedSender<Signal>,
+    timers: Timers,
+    one_by_one: bool,
+    jobs: VecDeque<Job>,
+    /// Attempts that have arrived and not ended, by number in the history.
+    live: BTreeMap<u64, Live>,
+    toxics: Vec<LiveToxic>,
+    waiting: Vec<Waiting>,
+    disturbances: Vec<(u32, Disturbance)>,
+    beliefs: BTreeMap<usize, (Outcome, Option<u32>)>,
+    /// Process faults that have been carried out, so that none is twice at one place.
+    done: Vec<(u32, Option<usize>)>,
+    /// Faults that stop the client at its next connection: fault and the proxy's connection.
+    at_connect: Vec<(u32, usize, u64)>,
+    last_activity: Instant,
+    opened: Instant,
+}
+
+/// Runs one scenario.
+///
+/// # Errors
+///
+/// When the harness could not do its work; what the client does wrong is in the record.
+pub async fn run(plan: Arc<Plan>, shared: Shared) -> Result<Record, Error> {
+    let mut lab = Lab::open(plan, shared).await?;
+    let result = lab.drive().await;
+    let interrupted = lab.shared.cancel.is_cancelled();
+    let closed = lab.close().await;
+    result?;
+    let mut record = closed?;
+    record.interrupted = interrupted;
+    Ok(record)
+}
+
+impl Lab {
+    async fn drive(&mut self) -> Result<(), Error> {
+        self.arm().await?;
+        self.begin().await?;
+        let limit = self.opened + self.client.limit();
+        let idle = self.client.idle_limit(&self.plan);
+        loop {
+            self.submit_next()?;
+            if self.is_settled() {
+                self.recorder.record(EventKind::Settled);
+                break;
+            }
+            let now = Instant::now();
+            let give_up = limit.min(self.last_activity + idle);
+            if now >= give_up {
+                let limit = give_up.saturating_duration_since(self.opened);
+                let limit_us = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
+                self.recorder.record(EventKind::TimedOut { limit_us });
+                break;
+            }
+            let wake = self.timers.next().map_or(give_up, |next| next.min(give_up));
+            tokio::select! {
+                biased;
+                () = self.shared.cancel.cancelled() => return Ok(()),
+                Some(signal) = self.inbox.recv() => self.answer(signal).await?,
+                () = tokio::time::sleep_until(wake.into()) => {
+                    while let Some(due) = self.timers.take_due(Instant::now()) {
+                        self.carry_out(due).await?;
+                    }
+                }
+            }
+        }
+        self.wind_down().await
+    }
+
+    /// Answers one thing that happened.
+    async fn answer(&mut self, signal: Signal) -> Result<(), Error> {
+        if !matches!(signal, Signal::Probed(..)) {
+            self.last_activity = Instant::now();
+            self.want_probe(Duration::from_millis(2));
+        }
+        match signal {
+            Signal::Provider(side, event) => self.on_provider(side, event).await,
+            Signal::Connection(side, event) => self.on_connection(side, &event).await,
+            Signal::ProcessEnded(process, nth, exit) => {
+                self.on_process_ended(process, nth, exit);
+                Ok(())
+            }
+            Signal::SubmitEnded(job, end) => {
+                self.on_submit_ended(job.intent, job.submission, end);
+                Ok(())
+            }
+            Signal::Ready(ready) => self.on_ready(ready),
+            Signal::Probed(probe, beliefs) => {
+                self.client.probe = Some(*probe);
+                self.on_beliefs(beliefs?);
+                Ok(())
+            }
+        }
+    }
+
+    async fn carry_out(&mut self, due: Due) -> Result<(), Error> {
+        match due {
+            Due::HealLink { side, fault } => self.heal_link(side, fault).await,
+            Due::HealDatabase { fault } => self.heal_database(fault).await,
+            Due::Start(process) => self.start(&process),
+            Due::Continue { process, fault } => self.let_continue(&process, fault),
+            Due::Probe => {
+                self.probe();
+                Ok(())
+            }
+        }
+    }
+
+    /// Records what a provider saw and does what is due there.
+    async fn on_provider(&mut self, index: usize, event: wire::Event) -> Result<(), Error> {
+        let provider = u8::try_from(index + 1).unwrap_or(u8::MAX);
+        self.recorder.observe(provider, &event);
+        match event.kind {
+            wire::EventKind::ConnectionOpened { connection, peer } => {
+                let side = &mut self.sides[index];
+                if let Some(number) = self.shared.network.connection(&side.link, peer) {
+                    side.connections.insert(connection, number);
+                }
+                Ok(())
+            }
+            wire::EventKind::ConnectionClosed { connection, .. } => {
+                self.heal_connection(index, connection).await?;
+                self.sides[index].connections.remove(&connection);
+                Ok(())
+            }
+            wire::EventKind::Arrived { attempt, connection, reading, .. } => {
+                let number = self.recorder.attempt(provider, attempt);
+                self.live.insert(
+                    number,
+                    Live {
+                        side: index,
+                        id: attempt,
+                        connection,
+                        intent: reading.intent.map(|i| i + 1),
+                        ordinal: reading.ordinal,
+                        kind: reading.kind,
+                    },
+                );
+                Ok(())
+            }
+            wire::EventKind::Held { attempt, stage } => {
+                let number = self.recorder.attempt(provider, attempt);
+                self.on_held(number, stage).await
+            }
+            wire::EventKind::Ended { attempt, end } => {
+                let number = self.recorder.attempt(provider, attempt);
+                match self.live.remove(&number) {
+                    Some(live) => self.on_attempt_ended(number, live, end).await,
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Opening and closing a lab.
+//!
+//! Owns the order in which its parts come up, and that all of them go down again whatever
+//! happened in between.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use nix::sys::signal::Signal as Kill;
+use stub_provider::{Config, ExpectedIntent, Intents, Provider, duration::Span};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+
+use super::{Lab, Record, Shared, Side, Signal, client::Client};
+use crate::{
+    client_file::{LabValues, Values},
+    fault::Action,
+    history::{Event, EventKind},
+    plan::Plan,
+    run::{directory, error::Error, recorder::Recorder, timers::Timers},
+};
+
+/// How long a client may take to stop when it is asked to.
+const GRACE: Duration = Duration::from_secs(5);
+
+impl Lab {
+    pub(super) async fn open(plan: Arc<Plan>, shared: Shared) -> Result<Self, Error> {
+        let directory = directory::of_scenario(&shared.directory, &plan.name);
+        let work_dir = directory.join("work");
+        std::fs::create_dir_all(&work_dir)
+            .map_err(Error::io(format!("creating {}", work_dir.display())))?;
+        let word = lab_word(&shared.run, &plan.name);
+        let port = free_port()?;
+        let file = Arc::clone(&shared.client);
+        let values = Values {
+            lab: LabValues {
+                lab: word.clone(),
+                work_dir: work_dir.display().to_string(),
+                port,
+                seed: plan.seed,
+            },
+            intent: None,
+        };
+        let intents = Intents::new(plan.intents.iter().map(expected).collect());
+        let callback = file.callback.as_ref().map(|url| url.render(&values));
+        let (signals, inbox) = mpsc::unbounded_channel();
+        let mut sides = Vec::new();
+        for index in 0..if plan.failover { 2 } else { 1 } {
+            let opened =
+                open_side(index, &plan, &shared, &intents, callback.clone(), &word, &signals)
+                    .await;
+            match opened {
+                Ok(side) => sides.push(side),
+                Err(error) => {
+                    close_sides(&shared, sides).await?;
+                    return Err(error);
+                }
+            }
+        }
+        let mut env = BTreeMap::from([(
+            "SMS_KEY_RETENTION".to_owned(),
+            Span(sides[0].provider.retention()).to_string(),
+        )]);
+        if callback.is_some() {
+            env.insert("SMS_WEBHOOK_SECRET".into(), Config::default().webhook_secret);
+        }
+        for (index, side) in sides.iter().enumerate() {
+            let name = if index == 0 { "SMS_API_BASE" } else { "SMS_API_BASE_2" };
+            env.insert(name.into(), format!("http://{}", side.link.addr));
+        }
+        let client = Client::new(file, &plan, &shared.run, values, env, directory);
+        let has_toxics =
+            plan.faults.iter().any(|fault| matches!(fault.action, Action::Toxic(_)));
+        let one_by_one = plan.one_by_one
+            || (shared.network.covers_whole_proxy() && has_toxics && plan.intents.len() > 1);
+        Ok(Self {
+            client,
+            sides,
+            recorder: Recorder::new(),
+            inbox,
+            signals,
+            timers: Timers::default(),
+            one_by_one,
+            jobs: VecDeque::new(),
+            live: BTreeMap::new(),
+            toxics: Vec::new(),
+            waiting: Vec::new(),
+            disturbances: Vec::new(),
+            beliefs: BTreeMap::new(),
+            done: Vec::new(),
+            at_connect: Vec::new(),
+            last_activity: Instant::now(),
+            opened: Instant::now(),
+            plan,
+            shared,
+        })
+    }
+
+    /// Asks the client to stop, waits until it has, and asks for its outcomes once more.
+    pub(super) async fn wind_down(&mut self) -> Result<(), Error> {
+        self.client.winding_down = true;
+        for side in &self.sides {
+            side.provider.release_all();
+        }
+        for (fault, disturbance) in std::mem::take(&mut self.disturbances) {
+            disturbance.heal().await?;
+            self.recorder.record(EventKind::FaultHealed { fault });
+        }
+        self.stop_processes(Kill::SIGTERM, "terminate")?;
+        let deadline = Instant::now() + GRACE;
+        while !self.client.running.is_empty() {
+            tokio::select! {
+                Some(signal) = self.inbox.recv() => self.answer(signal).await?,
+                () = tokio::time::sleep_until(deadline.into()) => {
+                    self.stop_processes(Kill::SIGKILL, "kill")?;
+                    break;
+                }
+            }
+        }
+        self.last_look().await
+    }
+
+    /// Ends and closes everything; the record is complete afterwards.
+    pub(super) async fn close(mut self) -> Result<Record, Error> {
+        // Dropping a process kills its group.
+        self.client.end();
+        for (_, disturbance) in std::mem::take(&mut self.disturbances) {
+            disturbance.heal().await?;
+        }
+        let retention = self.sides[0].provider.retention();
+        for side in &self.sides {
+            side.provider.release_all();
+        }
+        let shared = self.shared.clone();
+        let sides = std::mem::take(&mut self.sides);
+        let closed = close_sides(&shared, sides).await;
+        while let Ok(signal) = self.inbox.try_recv() {
+            if let Signal::Provider(index, event) = signal {
+                self.recorder.observe(u8::try_from(index + 1).unwrap_or(u8::MAX), &event);
+            }
+        }
+        closed?;
+        let events: Vec<Event> = self.recorder.finish();
+        Ok(Record {
+            events,
+            workers: self.client.workers,
+            retention,
+            one_by_one: self.one_by_one,
+            interrupted: false,
+        })
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "each part of a lab is made once, here")]
+async fn open_side(
+    index: usize,
+    plan: &Plan,
+    shared: &Shared,
+    intents: &Intents,
+    callback: Option<String>,
+    word: &str,
+    signals: &UnboundedSender<Signal>,
+) -> Result<Side, Error> {
+    let config = Config {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        profile: Arc::clone(&shared.profile),
+        retention: plan.retention,
+        seed: plan.seed.wrapping_add(index as u64),
+        intents: intents.clone(),
+        callback,
+        ..Config::default()
+    };
+    let provider =
+        Provider::start(config).await.map_err(|error| Error::Provider(error.to_string()))?;
+    forward(provider.subscribe(), signals.clone(), move |event| Signal::Provider(index, event));
+    let name = format!("{word}-{}", index + 1);
+    match shared.network.open(&name, provider.addr()).await {
+        Ok((link, events)) => {
+            forward(events, signals.clone(), move |event| Signal::Connection(index, event));
+            Ok(Side { provider, link, connections: HashMap::new(), seen: 0, down: None })
+        }
+        Err(error) => {
+            provider.stop().await;
+            Err(error)
+        }
+    }
+}
+
+async fn close_sides(shared: &Shared, sides: Vec<Side>) -> Result<(), Error> {
+    let mut result = Ok(());
+    for side in sides {
+        let closed = shared.network.close(&side.link).await;
+        side.provider.stop().await;
+        result = result.and(closed);
+    }
+    result
+}
+
+/// Passes everything from one channel into the lab's inbox, in order.
+fn forward<T: Send + 'static>(
+    mut from: UnboundedReceiver<T>,
+    into: UnboundedSender<Signal>,
+    wrap: impl Fn(T) -> Signal + Send + 'static,
+) {
+    tokio::spawn(async move {
+        while let Some(item) = from.recv().await {
+            if into.send(wrap(item)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn expected(intent: &crate::intent::Intent) -> ExpectedIntent {
+    ExpectedIntent {
+        to: intent.to.clone(),
+        code: intent.code.clone(),
+        customer: intent.customer.clone(),
+    }
+}
+
+/// A word that no other lab has, fit to name a database by: `<run>_<scenario>`.
+fn lab_word(run: &str, scenario: &str) -> String {
+    let tail: String = scenario
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+        .take(36)
+        .collect();
+    // Names that agree in their first 36 characters are told apart by their sum.
+    let sum = scenario.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    format!("{run}_{tail}_{sum:08x}")
+}
+
+/// A port that is free now, for the client's own server.
+fn free_port() -> Result<u16, Error> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .map_err(Error::io("looking for a free port"))?;
+    Ok(listener.local_addr().map_err(Error::io("looking for a free port"))?.port())
+}

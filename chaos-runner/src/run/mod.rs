@@ -1,0 +1,34 @@
+//! The only orchestrator: starts stub, proxy and client, applies and heals faults, and leaves a
+//! history.
+//!
+//! The map, from the outside in:
+//!
+//! - [`suite`]: the baseline, then every scenario, several at once.
+//! - [`lab`]: one scenario with everything that it needs to itself.
+//! - `nemesis`, `network`, `toxiproxy`, `caller`, `database`: which fault is due, and the hands
+//!   that put it in place.
+//! - `process`, `guardian`, `ready`, `front_door`, `outcome`: the client under test, from outside.
+//! - `recorder`, `timers`, `estimate`, `directory`: what was seen, what is to come, where it goes.
+//!
+//! Nothing here formats for people, and nothing here judges.
+
+mod caller;
+mod database;
+pub mod directory;
+mod error;
+mod estimate;
+mod front_door;
+pub mod guardian;
+pub mod interrupt;
+pub mod lab;
+mod nemesis;
+mod network;
+mod outcome;
+mod process;
+mod ready;
+mod recorder;
+pub mod suite;
+mod timers;
+mod toxiproxy;
+
+pub use error::Error;

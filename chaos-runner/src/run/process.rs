@@ -1,0 +1,143 @@
+//! A process of the client under test.
+//!
+//! Owns its start in a process group of its own, its output in files, its signals and its end.
+//! What to run, and when, is the lab's.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use nix::{
+    errno::Errno,
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+use tokio::{io::AsyncWriteExt as _, process::Command};
+
+use super::guardian::{self, Guardian};
+
+/// What to run, with every placeholder filled in.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The directory to run in.
+    pub directory: PathBuf,
+    /// Variables beside the runner's own.
+    pub env: BTreeMap<String, String>,
+    /// What stands on its standard input; `None`: nothing.
+    pub stdin: Option<String>,
+}
+
+impl fmt::Display for Invocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.program.display())?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+    }
+}
+
+/// How a process ended: its exit code, or `None` where a signal ended it.
+pub type Exit = Option<i32>;
+
+/// A running process and its group.
+#[derive(Debug)]
+pub struct Running {
+    group: i32,
+    gone: Arc<AtomicBool>,
+}
+
+impl Running {
+    /// Starts `what`; its output is appended to `output` with `.stdout` and `.stderr`. `ended`
+    /// is called once with its exit.
+    ///
+    /// # Errors
+    ///
+    /// When the program cannot be started or a file cannot be opened.
+    pub fn start(
+        what: &Invocation,
+        output: &Path,
+        guardian: &Arc<Guardian>,
+        ended: impl FnOnce(Exit) + Send + 'static,
+    ) -> io::Result<Self> {
+        let file = |suffix: &str| -> io::Result<File> {
+            File::options().create(true).append(true).open(output.with_extension(suffix))
+        };
+        let (stdout, stderr) = (file("stdout")?, file("stderr")?);
+        let mut child = Command::new(&what.program)
+            .args(&what.arguments)
+            .current_dir(&what.directory)
+            .envs(&what.env)
+            .stdin(if what.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(stdout)
+            .stderr(stderr)
+            .process_group(0)
+            .spawn()?;
+        let group = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .ok_or_else(|| io::Error::other("the system gave the process no number"))?;
+        guardian.watch(group);
+
+        if let (Some(text), Some(mut pipe)) = (what.stdin.clone(), child.stdin.take()) {
+            tokio::spawn(async move {
+                // A client that does not read its input shows by what it then does not send.
+                if let Err(error) = pipe.write_all(text.as_bytes()).await {
+                    tracing::debug!(%error, "the client closed its standard input early");
+                }
+            });
+        }
+        let gone = Arc::new(AtomicBool::new(false));
+        let running = Self { group, gone: Arc::clone(&gone) };
+        let watcher = Arc::clone(guardian);
+        tokio::spawn(async move {
+            let exit = match child.wait().await {
+                Ok(status) => status.code(),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot wait for a client process");
+                    None
+                }
+            };
+            // What the leader left in its group ends with it.
+            guardian::end_group(group);
+            gone.store(true, Ordering::Release);
+            watcher.forget(group);
+            ended(exit);
+        });
+        Ok(running)
+    }
+
+    /// Sends a signal to the whole group; a group that is gone is no error.
+    ///
+    /// # Errors
+    ///
+    /// When the system refuses.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        if self.gone.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match killpg(Pid::from_raw(self.group), signal) {
+            Ok(()) | Err(Errno::ESRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Its number may be another's once it is gone.
+        if !self.gone.load(Ordering::Acquire) {
+            guardian::end_group(self.group);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! A run: the baseline, then every scenario in a lab of its own, several at once.
+//!
+//! Owns the order, the parallelism and the way out (interrupted, out of time, told to stop). It
+//! judges nothing but one thing: without a baseline there is nothing to compare with, which is for
+//! the caller to see.
+
+use std::{
+    net::SocketAddr,
+    ops::ControlFlow,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use stub_provider::Profile;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    directory,
+    error::Error,
+    estimate,
+    guardian::Guardian,
+    lab::{self, Record, Shared},
+    network::Network,
+};
+use crate::{
+    client_file::ClientFile,
+    history::{ClientFacts, FORMAT, History, ProviderFacts},
+    plan::Plan,
+};
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The client under test.
+    pub client: Arc<ClientFile>,
+    /// The provider API that it speaks.
+    pub profile: Arc<Profile>,
+    /// The scenarios.
+    pub plans: Vec<Arc<Plan>>,
+    /// The seed of the baseline and of the engine.
+    pub seed: u64,
+    /// How many labs at once, at least 1.
+    pub jobs: usize,
+    /// A real Toxiproxy server; `None`: the embedded engine.
+    pub toxiproxy: Option<SocketAddr>,
+    /// Below which directory the run leaves what it saw.
+    pub base: PathBuf,
+    /// When to stop starting scenarios.
+    pub max_time: Option<Duration>,
+}
+
+/// How one scenario went.
+#[derive(Clone, Debug)]
+pub enum Ran {
+    /// It was run, in this time.
+    Through(Arc<History>, Duration),
+    /// The client or the engine has not what it needs.
+    Skipped(String),
+    /// There was no time left for it, or the run was told to stop.
+    NotStarted(String),
+}
+
+/// What a run tells while it goes on.
+#[derive(Clone, Debug)]
+pub enum Progress {
+    /// The run begins.
+    Begins {
+        /// How many scenarios.
+        scenarios: usize,
+        /// How long they should take.
+        expected: Duration,
+        /// The engine's name.
+        engine: String,
+        /// Where it leaves what it saw.
+        directory: PathBuf,
+    },
+    /// The baseline is through.
+    Baseline(Arc<History>),
+    /// A scenario begins.
+    Started(Arc<Plan>),
+    /// A scenario is through.
+    Finished(Arc<Plan>, Ran),
+}
+
+/// Everything that a run saw.
+#[derive(Debug)]
+pub struct Suite {
+    /// The client without faults; `None` where the run was interrupted before.
+    pub baseline: Option<Arc<History>>,
+    /// Every scenario, in the order in which they were given.
+    pub ran: Vec<(Arc<Plan>, Ran)>,
+    /// The engine's name.
+    pub engine: String,
+    /// Where everything was left.
+    pub directory: PathBuf,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+}
+
+/// Runs the baseline, then every plan. `told` hears of all progress; it can stop the run after
+/// the baseline or after a scenario.
+///
+/// # Errors
+///
+/// When the harness could not do its work.
+pub async fn run(
+    settings: &Settings,
+    cancel: CancellationToken,
+    told: &mut (dyn FnMut(Progress) -> ControlFlow<String> + Send),
+) -> Result<Suite, Error> {
+    let network = Network::start(settings.seed, settings.toxiproxy).await?;
+    // A word that begins with a letter, as names in databases must.
+    let run = format!("r{}", std::process::id());
+    let shared = Shared {
+        client: Arc::clone(&settings.client),
+        profile: Arc::clone(&settings.profile),
+        network: network.clone(),
+        guardian: Arc::new(Guardian::start(&run).map_err(Error::io("starting the guardian"))?),
+        run,
+        directory: directory::create(&settings.base, jiff::Timestamp::now())?,
+        cancel,
+    };
+    let result = scenarios(settings, &shared, told).await;
+    let cleared = network.finish(&shared.run).await;
+    let suite = result?;
+    cleared?;
+    Ok(suite)
+}
+
+async fn scenarios(
+    settings: &Settings,
+    shared: &Shared,
+    told: &mut (dyn FnMut(Progress) -> ControlFlow<String> + Send),
+) -> Result<Suite, Error> {
+    let began = Instant::now();
+    let policy = &settings.client.policy;
+    let times: Vec<Duration> =
+        settings.plans.iter().map(|plan| estimate::expected(plan, policy)).collect();
+    let mut suite = Suite {
+        baseline: None,
+        ran: Vec::new(),
+        engine: shared.network.name(),
+        directory: shared.directory.clone(),
+        interrupted: false,
+    };
+    let mut stop: Option<String> = broken(told(Progress::Begins {
+        scenarios: settings.plans.len(),
+        expected: estimate::altogether(&times, settings.jobs),
+        engine: suite.engine.clone(),
+        directory: suite.directory.clone(),
+    }));
+
+    let baseline = Arc::new(Plan::baseline(settings.seed));
+    if let (_, Some((history, _))) = one(Arc::clone(&baseline), shared.clone()).await? {
+        suite.baseline = Some(Arc::clone(&history));
+        stop = stop.or(broken(told(Progress::Baseline(history))));
+    }
+
+    // The longest first: then none of them is alone at the end.
+    let mut order: Vec<usize> = (0..settings.plans.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(times[*index]));
+    let mut waiting = order.into_iter();
+    let mut labs = JoinSet::new();
+    let mut ran: Vec<Option<Ran>> = settings.plans.iter().map(|_| None).collect();
+    loop {
+        let out_of_time = settings.max_time.is_some_and(|limit| began.elapsed() >= limit);
+        if out_of_time && stop.is_none() {
+            stop = Some("no time was left (--max-time)".into());
+        }
+        let may_start = stop.is_none() && !shared.cancel.is_cancelled();
+        while may_start && labs.len() < settings.jobs.max(1) {
+            let Some(index) = waiting.next() else { break };
+            let plan = Arc::clone(&settings.plans[index]);
+            if let Err(reason) = can_run(&plan, shared) {
+                let skipped = Ran::Skipped(reason);
+                stop = stop.or(broken(told(Progress::Finished(plan, skipped.clone()))));
+                ran[index] = Some(skipped);
+                continue;
+            }
+            let _goes_on = told(Progress::Started(Arc::clone(&plan)));
+            let shared = shared.clone();
+            labs.spawn(async move { (index, tokio::spawn(one(plan, shared)).await) });
+        }
+        let Some(joined) = labs.join_next().await else { break };
+        let (index, lab) = joined.map_err(|error| panicked("a lab", error))?;
+        let name = &settings.plans[index].name;
+        let (plan, through) = lab.map_err(|error| panicked(name, error))??;
+        if let Some((history, time)) = through {
+            let through = Ran::Through(history, time);
+            stop = stop.or(broken(told(Progress::Finished(plan, through.clone()))));
+            ran[index] = Some(through);
+        }
+    }
+    suite.interrupted = shared.cancel.is_cancelled();
+    let why = stop.unwrap_or_else(|| "the run was interrupted".into());
+    suite.ran = settings
+        .plans
+        .iter()
+        .cloned()
+        .zip(ran.into_iter().map(|ran| ran.unwrap_or_else(|| Ran::NotStarted(why.clone()))))
+        .collect();
+    Ok(suite)
+}
+
+type Through = (Arc<Plan>, Option<(Arc<History>, Duration)>);
+
+/// Runs one scenario and writes its history; nothing comes of it when it is interrupted.
+async fn one(plan: Arc<Plan>, shared: Shared) -> Result<Through, Error> {
+    let began = Instant::now();
+    let record = lab::run(Arc::clone(&plan), shared.clone()).await?;
+    if record.interrupted {
+        return Ok((plan, None));
+    }
+    let history = history(&plan, &shared, record);
+    directory::write_history(&shared.directory, &history)?;
+    Ok((plan, Some((Arc::new(history), began.elapsed()))))
+}
+
+fn history(plan: &Plan, shared: &Shared, record: Record) -> History {
+    let client = &shared.client;
+    History {
+        format: FORMAT,
+        tool: env!("CARGO_PKG_VERSION").into(),
+        scenario: plan.name.clone(),
+        title: plan.title.clone(),
+        file: plan.file.clone(),
+        seed: plan.seed,
+        engine: shared.network.name(),
+        client: ClientFacts {
+            name: client.name.clone(),
+            policy: client.policy.clone(),
+            workers: record.workers,
+            tells_outcome: client.tells_outcome(),
+            tells_attempts: client.tells_outcome(),
+        },
+        provider: ProviderFacts {
+            profile: shared.profile.name().to_owned(),
+            has_key: shared.profile.has_key(),
+            retention_us: u64::try_from(record.retention.as_micros()).unwrap_or(u64::MAX),
+        },
+        intents: plan.intents.clone(),
+        one_by_one: record.one_by_one,
+        faults: plan.faults.clone(),
+        expect: plan.expect.clone(),
+        events: record.events,
+    }
+}
+
+fn can_run(plan: &Plan, shared: &Shared) -> Result<(), String> {
+    for need in &plan.needs {
+        shared.client.has(*need)?;
+    }
+    shared.network.can(plan)
+}
+
+fn broken(flow: ControlFlow<String>) -> Option<String> {
+    match flow {
+        ControlFlow::Continue(()) => None,
+        ControlFlow::Break(why) => Some(why),
+    }
+}
+
+fn panicked(scenario: &str, error: tokio::task::JoinError) -> Error {
+    let what = if error.is_panic() {
+        let payload = error.into_panic();
+        payload
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_else(|| "a panic without words".into())
+    } else {
+        "it was cancelled".into()
+    };
+    Error::Panic { scenario: scenario.to_owned(), what }
+}
