@@ -256,6 +256,12 @@ impl Template {
             .collect()
     }
 
+    /// Whether the text begins with these words, whatever the placeholders are.
+    #[must_use]
+    pub fn begins_with(&self, words: &str) -> bool {
+        matches!(self.parts.first(), Some(Part::Text(text)) if text.starts_with(words))
+    }
+
     /// The placeholders that it uses.
     #[must_use]
     pub fn placeholders(&self) -> BTreeSet<Placeholder> {

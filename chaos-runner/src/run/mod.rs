@@ -8,7 +8,8 @@
 //! - `nemesis`, `network`, `toxiproxy`, `caller`, `database`: which fault is due, and the hands
 //!   that put it in place.
 //! - `process`, `guardian`, `ready`, `front_door`, `outcome`: the client under test, from outside.
-//! - `recorder`, `timers`, `estimate`, `directory`: what was seen, what is to come, where it goes.
+//! - `recorder`, `timers`, `ports`, `estimate`, `directory`: what was seen, what is to come, where
+//!   things stand.
 //!
 //! Nothing here formats for people, and nothing here judges.
 
@@ -24,6 +25,7 @@ pub mod lab;
 mod nemesis;
 mod network;
 mod outcome;
+mod ports;
 mod process;
 mod ready;
 mod recorder;

@@ -121,7 +121,7 @@ impl Network {
         Ok(())
     }
 
-    /// Opens a way to `upstream` under a name that no other lab has.
+    /// Opens a way from `listen` to `upstream` under a name that no other lab has.
     ///
     /// # Errors
     ///
@@ -129,33 +129,34 @@ impl Network {
     pub async fn open(
         &self,
         lab: &str,
+        listen: SocketAddr,
         upstream: SocketAddr,
     ) -> Result<(Link, UnboundedReceiver<ConnectionEvent>), Error> {
         let name = format!("{PREFIX}{lab}");
-        let pack = ProxyPack::new(name.clone(), "127.0.0.1:0".into(), upstream.to_string());
+        // The tap stands where the client connects; a real server behind it takes any port.
+        let server = if self.real.is_some() { "127.0.0.1:0".into() } else { listen.to_string() };
+        let pack = ProxyPack::new(name.clone(), server, upstream.to_string());
         let wanted = name.clone();
         let doing = format!("creating proxy {name}");
-        let listen = self
+        let made = self
             .toxiproxy
             .call(&doing, move |client| {
                 client.populate(vec![pack])?;
                 Ok(client.find_proxy(&wanted)?.proxy_pack.listen)
             })
             .await?;
-        let parsed = address(&doing, &listen)?;
-        let (front, addr) = if self.real.is_some() {
+        let front = if self.real.is_some() {
             let front = format!("{name}-tap");
-            let tap = self
-                .engine
-                .create_proxy(NewProxy::new(&front, "127.0.0.1:0", listen))
+            self.engine
+                .create_proxy(NewProxy::new(&front, listen.to_string(), made))
                 .await
                 .map_err(|error| Error::Engine(error.to_string()))?;
-            (front, address(&doing, &tap.listen)?)
+            front
         } else {
-            (name.clone(), parsed)
+            name.clone()
         };
         let events = self.engine.subscribe(&front);
-        Ok((Link { name, front, addr }, events))
+        Ok((Link { name, front, addr: listen }, events))
     }
 
     /// Takes a way down with all its toxics; connections end.
@@ -416,13 +417,6 @@ fn create(proxy: &Proxy, toxic: &Toxic) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn address(doing: &str, text: &str) -> Result<SocketAddr, Error> {
-    text.parse().map_err(|_| Error::Toxiproxy {
-        doing: doing.to_owned(),
-        why: format!("it says that it listens on `{text}`"),
-    })
 }
 
 fn is_alive(pid: i32) -> bool {

@@ -23,9 +23,11 @@ use super::{
     guardian::Guardian,
     lab::{self, Record, Shared},
     network::Network,
+    ports::Ports,
 };
 use crate::{
     client_file::ClientFile,
+    fault::{Action, DatabaseFault},
     history::{ClientFacts, FORMAT, History, ProviderFacts},
     plan::Plan,
 };
@@ -117,6 +119,7 @@ pub async fn run(
         client: Arc::clone(&settings.client),
         profile: Arc::clone(&settings.profile),
         network: network.clone(),
+        ports: Ports::new(std::process::id()),
         guardian: Arc::new(Guardian::start(&run).map_err(Error::io("starting the guardian"))?),
         run,
         directory: directory::create(&settings.base, jiff::Timestamp::now())?,
@@ -251,6 +254,13 @@ fn history(plan: &Plan, shared: &Shared, record: Record) -> History {
 fn can_run(plan: &Plan, shared: &Shared) -> Result<(), String> {
     for need in &plan.needs {
         shared.client.has(*need)?;
+    }
+    let database_goes_down = plan
+        .faults
+        .iter()
+        .any(|fault| matches!(fault.action, Action::Database(DatabaseFault::Down(_))));
+    if database_goes_down && !shared.client.has_database_server() {
+        return Err("the client's database is a file, which cannot be down".into());
     }
     shared.network.can(plan)
 }

@@ -36,6 +36,7 @@ use super::{
     nemesis::Live,
     network::{Link, Network},
     outcome::Belief,
+    ports::Ports,
     process::Exit,
     recorder::Recorder,
     timers::{Due, Timers},
@@ -56,6 +57,8 @@ pub struct Shared {
     pub profile: Arc<Profile>,
     /// The engine.
     pub network: Network,
+    /// Where its parts listen.
+    pub ports: Ports,
     /// Ends what a killed runner would leave.
     pub guardian: Arc<Guardian>,
     /// The run's name, a word.

@@ -5,7 +5,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
-    net::{Ipv4Addr, SocketAddr, TcpListener},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -33,7 +32,7 @@ impl Lab {
         std::fs::create_dir_all(&work_dir)
             .map_err(Error::io(format!("creating {}", work_dir.display())))?;
         let word = lab_word(&shared.run, &plan.name);
-        let port = free_port()?;
+        let port = shared.ports.take()?.port();
         let file = Arc::clone(&shared.client);
         let values = Values {
             lab: LabValues {
@@ -165,7 +164,7 @@ async fn open_side(
     signals: &UnboundedSender<Signal>,
 ) -> Result<Side, Error> {
     let config = Config {
-        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        listen: shared.ports.take()?,
         profile: Arc::clone(&shared.profile),
         retention: plan.retention,
         seed: plan.seed.wrapping_add(index as u64),
@@ -177,7 +176,7 @@ async fn open_side(
         Provider::start(config).await.map_err(|error| Error::Provider(error.to_string()))?;
     forward(provider.subscribe(), signals.clone(), move |event| Signal::Provider(index, event));
     let name = format!("{word}-{}", index + 1);
-    match shared.network.open(&name, provider.addr()).await {
+    match shared.network.open(&name, shared.ports.take()?, provider.addr()).await {
         Ok((link, events)) => {
             forward(events, signals.clone(), move |event| Signal::Connection(index, event));
             Ok(Side { provider, link, connections: HashMap::new(), seen: 0, down: None })
@@ -232,11 +231,4 @@ fn lab_word(run: &str, scenario: &str) -> String {
     // Names that agree in their first 36 characters are told apart by their sum.
     let sum = scenario.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     format!("{run}_{tail}_{sum:08x}")
-}
-
-/// A port that is free now, for the client's own server.
-fn free_port() -> Result<u16, Error> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-        .map_err(Error::io("looking for a free port"))?;
-    Ok(listener.local_addr().map_err(Error::io("looking for a free port"))?.port())
 }

@@ -1,0 +1,66 @@
+//! Ports for what a run starts.
+//!
+//! Owns their choice. A port that the system hands out (port 0) can be handed to another as soon as
+//! its socket is closed, and a provider that crashes, a link that is down and a client that is
+//! yet to start all have none for a while. So these are taken from below the range from which
+//! the system hands out, each once for each run.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use super::error::Error;
+
+/// The first port, and how many there are: up to Linux' default range for port 0.
+const FIRST: u32 = 10_000;
+const COUNT: u32 = 22_000;
+
+/// The ports of a run. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Ports {
+    next: Arc<AtomicU32>,
+}
+
+impl Ports {
+    /// Ports that begin at a place of the process's own, so that two runs seldom meet.
+    pub fn new(process: u32) -> Self {
+        Self { next: Arc::new(AtomicU32::new(process.wrapping_mul(1_009) % COUNT)) }
+    }
+
+    /// A port of the loopback address on which nobody listens.
+    ///
+    /// # Errors
+    ///
+    /// When every one is taken.
+    pub fn take(&self) -> Result<SocketAddr, Error> {
+        let mut last = std::io::Error::other("no port was tried");
+        for _ in 0..COUNT {
+            let offset = self.next.fetch_add(1, Ordering::Relaxed) % COUNT;
+            let port = u16::try_from(FIRST + offset).unwrap_or(u16::MAX);
+            let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+            match TcpListener::bind(addr) {
+                Ok(_) => return Ok(addr),
+                Err(error) => last = error,
+            }
+        }
+        Err(Error::Io { doing: "looking for a free port".into(), source: last })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_port_is_given_twice_and_one_that_is_taken_is_passed_over() {
+        let ports = Ports::new(7);
+        let first = ports.take().expect("a port");
+        let _taken = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], first.port() + 1)));
+        let second = ports.take().expect("another port");
+        assert!(second.port() > first.port() + 1, "{first} {second}");
+    }
+}
