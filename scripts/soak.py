@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Runs the suite N times and compares verdicts and attempt counts from run to run.
+
+    scripts/soak.py RUNS [--busy] -- COMMAND…
+
+COMMAND is a `chaos-runner run …`; `--report` and `--json` are added. With --busy one process
+keeps a core busy all the while. Exits 1 when two runs differ, and says where.
+"""
+
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def attempts(history):
+    """Submit requests that reached a provider, for each intent."""
+    count = collections.Counter()
+    for event in history["events"]:
+        if event["event"] == "attempt" and event["kind"] == "submit":
+            count[event["intent"]] += 1
+    return tuple(sorted(count.items(), key=str))
+
+
+def one_run(command, base):
+    report = pathlib.Path(base) / "report"
+    result = pathlib.Path(base) / "result.json"
+    done = subprocess.run(
+        [*command, "--report", str(report), "--json", str(result)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode not in (0, 1, 3):
+        sys.exit(f"the run ended with {done.returncode}: {done.stderr}")
+    seen = {}
+    for scenario in json.loads(result.read_text())["scenarios"]:
+        seen[scenario["name"]] = [scenario["verdict"], None]
+    for path in (report / "latest").glob("*/history.json"):
+        history = json.loads(path.read_text())
+        if history["scenario"] in seen:
+            seen[history["scenario"]][1] = attempts(history)
+    return done.returncode, seen
+
+
+def main():
+    split = sys.argv.index("--")
+    options, command = sys.argv[1:split], sys.argv[split + 1 :]
+    runs = int(options[0])
+    busy = None
+    if "--busy" in options:
+        busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        codes = collections.Counter()
+        seen = collections.defaultdict(collections.Counter)
+        for nth in range(runs):
+            with tempfile.TemporaryDirectory() as base:
+                code, result = one_run(command, base)
+            codes[code] += 1
+            for name, (verdict, count) in result.items():
+                seen[name][(json.dumps(verdict), count)] += 1
+            print(f"run {nth + 1} of {runs}: exit {code}", flush=True)
+    finally:
+        if busy:
+            busy.kill()
+            busy.wait()
+    differing = {name: kinds for name, kinds in seen.items() if len(kinds) > 1}
+    for name, kinds in sorted(differing.items()):
+        print(f"{name}:")
+        for (verdict, count), times in kinds.most_common():
+            print(f"  {times:4} x {verdict} attempts {count}")
+    print(f"{runs} runs, exit codes {dict(codes)}, {len(seen)} scenarios, {len(differing)} differ")
+    sys.exit(1 if differing or len(codes) > 1 else 0)
+
+
+main()
