@@ -3,6 +3,7 @@
 //! Owns the arguments of every command and turns those of `run` into [`RunOptions`]. Running is
 //! the run's.
 
+mod execute;
 mod init;
 mod list;
 mod run;

@@ -30,6 +30,7 @@ use crate::{
     fault::{Action, DatabaseFault},
     history::{ClientFacts, FORMAT, History, ProviderFacts},
     plan::Plan,
+    result::{Ran, ScenarioRun},
 };
 
 /// What to run.
@@ -53,17 +54,6 @@ pub struct Settings {
     pub max_time: Option<Duration>,
 }
 
-/// How one scenario went.
-#[derive(Clone, Debug)]
-pub enum Ran {
-    /// It was run, in this time.
-    Through(Arc<History>, Duration),
-    /// The client or the engine has not what it needs.
-    Skipped(String),
-    /// There was no time left for it, or the run was told to stop.
-    NotStarted(String),
-}
-
 /// What a run tells while it goes on.
 #[derive(Clone, Debug)]
 pub enum Progress {
@@ -79,20 +69,20 @@ pub enum Progress {
         directory: PathBuf,
     },
     /// The baseline is through.
-    Baseline(Arc<History>),
+    Baseline(ScenarioRun),
     /// A scenario begins.
     Started(Arc<Plan>),
-    /// A scenario is through.
-    Finished(Arc<Plan>, Ran),
+    /// A scenario is through, or is not run.
+    Finished(ScenarioRun),
 }
 
 /// Everything that a run saw.
 #[derive(Debug)]
 pub struct Suite {
     /// The client without faults; `None` where the run was interrupted before.
-    pub baseline: Option<Arc<History>>,
+    pub baseline: Option<ScenarioRun>,
     /// Every scenario, in the order in which they were given.
-    pub ran: Vec<(Arc<Plan>, Ran)>,
+    pub runs: Vec<ScenarioRun>,
     /// The engine's name.
     pub engine: String,
     /// Where everything was left.
@@ -143,7 +133,7 @@ async fn scenarios(
         settings.plans.iter().map(|plan| estimate::expected(plan, policy)).collect();
     let mut suite = Suite {
         baseline: None,
-        ran: Vec::new(),
+        runs: Vec::new(),
         engine: shared.network.name(),
         directory: shared.directory.clone(),
         interrupted: false,
@@ -156,9 +146,9 @@ async fn scenarios(
     }));
 
     let baseline = Arc::new(Plan::baseline(settings.seed));
-    if let (_, Some((history, _))) = one(Arc::clone(&baseline), shared.clone()).await? {
-        suite.baseline = Some(Arc::clone(&history));
-        stop = stop.or(broken(told(Progress::Baseline(history))));
+    if let Some(run) = one(baseline, shared.clone()).await? {
+        suite.baseline = Some(run.clone());
+        stop = stop.or(broken(told(Progress::Baseline(run))));
     }
 
     // The longest first: then none of them is alone at the end.
@@ -166,59 +156,70 @@ async fn scenarios(
     order.sort_by_key(|index| std::cmp::Reverse(times[*index]));
     let mut waiting = order.into_iter();
     let mut labs = JoinSet::new();
-    let mut ran: Vec<Option<Ran>> = settings.plans.iter().map(|_| None).collect();
+    let mut runs: Vec<Option<ScenarioRun>> = settings.plans.iter().map(|_| None).collect();
     loop {
         let out_of_time = settings.max_time.is_some_and(|limit| began.elapsed() >= limit);
         if out_of_time && stop.is_none() {
             stop = Some("no time was left (--max-time)".into());
         }
-        let may_start = stop.is_none() && !shared.cancel.is_cancelled();
-        while may_start && labs.len() < settings.jobs.max(1) {
+        while stop.is_none() && !shared.cancel.is_cancelled() && labs.len() < settings.jobs.max(1) {
             let Some(index) = waiting.next() else { break };
             let plan = Arc::clone(&settings.plans[index]);
             if let Err(reason) = can_run(&plan, shared) {
-                let skipped = Ran::Skipped(reason);
-                stop = stop.or(broken(told(Progress::Finished(plan, skipped.clone()))));
-                ran[index] = Some(skipped);
+                let run = not_run(&plan, Ran::Skipped(reason));
+                runs[index] = Some(run.clone());
+                stop = stop.or(broken(told(Progress::Finished(run))));
                 continue;
             }
-            let _goes_on = told(Progress::Started(Arc::clone(&plan)));
+            stop = stop.or(broken(told(Progress::Started(Arc::clone(&plan)))));
             let shared = shared.clone();
             labs.spawn(async move { (index, tokio::spawn(one(plan, shared)).await) });
         }
         let Some(joined) = labs.join_next().await else { break };
         let (index, lab) = joined.map_err(|error| panicked("a lab", error))?;
         let name = &settings.plans[index].name;
-        let (plan, through) = lab.map_err(|error| panicked(name, error))??;
-        if let Some((history, time)) = through {
-            let through = Ran::Through(history, time);
-            stop = stop.or(broken(told(Progress::Finished(plan, through.clone()))));
-            ran[index] = Some(through);
+        if let Some(run) = lab.map_err(|error| panicked(name, error))?? {
+            runs[index] = Some(run.clone());
+            stop = stop.or(broken(told(Progress::Finished(run))));
         }
     }
     suite.interrupted = shared.cancel.is_cancelled();
     let why = stop.unwrap_or_else(|| "the run was interrupted".into());
-    suite.ran = settings
+    let missing = |plan: &Arc<Plan>| not_run(plan, Ran::Broken(why.clone()));
+    suite.runs = settings
         .plans
         .iter()
-        .cloned()
-        .zip(ran.into_iter().map(|ran| ran.unwrap_or_else(|| Ran::NotStarted(why.clone()))))
+        .zip(runs)
+        .map(|(plan, run)| run.unwrap_or_else(|| missing(plan)))
         .collect();
     Ok(suite)
 }
 
-type Through = (Arc<Plan>, Option<(Arc<History>, Duration)>);
-
 /// Runs one scenario and writes its history; nothing comes of it when it is interrupted.
-async fn one(plan: Arc<Plan>, shared: Shared) -> Result<Through, Error> {
+async fn one(plan: Arc<Plan>, shared: Shared) -> Result<Option<ScenarioRun>, Error> {
     let began = Instant::now();
     let record = lab::run(Arc::clone(&plan), shared.clone()).await?;
     if record.interrupted {
-        return Ok((plan, None));
+        return Ok(None);
     }
     let history = history(&plan, &shared, record);
     directory::write_history(&shared.directory, &history)?;
-    Ok((plan, Some((Arc::new(history), began.elapsed()))))
+    Ok(Some(ScenarioRun {
+        duration: began.elapsed(),
+        directory: Some(directory::of_scenario(&shared.directory, &plan.name)),
+        ..not_run(&plan, Ran::Observed(Arc::new(history)))
+    }))
+}
+
+fn not_run(plan: &Plan, ran: Ran) -> ScenarioRun {
+    ScenarioRun {
+        name: plan.name.clone(),
+        title: plan.title.clone(),
+        file: plan.file.clone(),
+        ran,
+        duration: Duration::ZERO,
+        directory: None,
+    }
 }
 
 fn history(plan: &Plan, shared: &Shared, record: Record) -> History {
@@ -229,6 +230,7 @@ fn history(plan: &Plan, shared: &Shared, record: Record) -> History {
         scenario: plan.name.clone(),
         title: plan.title.clone(),
         file: plan.file.clone(),
+        tags: plan.tags.clone(),
         seed: plan.seed,
         engine: shared.network.name(),
         client: ClientFacts {

@@ -1,0 +1,249 @@
+//! `run`, carried out: runs, judges, reports, and says how the program ends.
+//!
+//! Owns the way from [`RunOptions`] to an exit code. It is the only place that knows the run, the
+//! judgement and the reports at once.
+
+use std::{
+    fs, io,
+    net::{SocketAddr, ToSocketAddrs as _},
+    ops::ControlFlow,
+    path::Path,
+    sync::Arc,
+    time::Instant,
+};
+
+use jiff::Zoned;
+use stub_provider::Profile;
+
+use super::{RunOptions, Toxiproxy, Verbosity};
+use crate::{
+    client_file::ClientFile,
+    exit_code::ExitCode,
+    history::History,
+    judgement::{judge_alone, judge_suite},
+    report::{
+        console::{Loudness, Reporter, SuiteEvent},
+        json, junit,
+    },
+    result::{Ran, Rules, ScenarioRun, SuiteResult},
+    run::{
+        Error, interrupt,
+        suite::{self, Progress, Settings, Suite},
+    },
+    severity::Severity,
+    verdict::Verdict,
+};
+
+/// Why a run came to no judgement.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// What was asked for makes no sense; nothing ran.
+    #[error("{0}")]
+    Usage(String),
+    /// The harness could not do its work.
+    #[error(transparent)]
+    Harness(#[from] Error),
+    /// A report could not be written.
+    #[error("the report {0} cannot be written: {1}")]
+    Report(String, io::Error),
+}
+
+impl RunOptions {
+    /// Runs the scenarios, tells of them, and says how the program ends.
+    #[must_use]
+    pub fn execute(self) -> ExitCode {
+        match self.try_execute() {
+            Ok(code) => code,
+            Err(failure) => {
+                anstream::eprintln!("error: {failure}");
+                match failure {
+                    Failure::Usage(_) => ExitCode::Usage,
+                    Failure::Harness(_) | Failure::Report(..) => ExitCode::Harness,
+                }
+            }
+        }
+    }
+
+    fn try_execute(self) -> Result<ExitCode, Failure> {
+        let rules = self.rules()?;
+        let settings = self.settings()?;
+        if settings.plans.is_empty() {
+            anstream::eprintln!("nothing ran: no scenario was selected");
+            return Ok(ExitCode::NothingRan);
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(Error::io("starting the runtime"))?;
+        let began = Instant::now();
+        let mut teller = Teller {
+            reporter: Reporter::stdout(anstream::ColorChoice::global(), self.loudness()),
+            rules: &rules,
+            baseline: None,
+            fail_fast: self.fail_fast,
+            failed: None,
+        };
+        let suite = runtime.block_on(async {
+            let cancel = interrupt::token()?;
+            suite::run(&settings, cancel, &mut |progress| teller.hear(progress)).await
+        })?;
+        let Some(baseline) = &suite.baseline else {
+            anstream::eprintln!("interrupted before anything was learned");
+            return Ok(ExitCode::Interrupted);
+        };
+        let mut result = judge_suite(baseline, &suite.runs, &rules);
+        result.client_words.clone_from(&self.client_words);
+        result.duration = began.elapsed();
+        self.write_reports(&result, &suite)?;
+        let code = if suite.interrupted { ExitCode::Interrupted } else { result.exit_code() };
+        teller.finish(result)?;
+        Ok(code)
+    }
+
+    fn rules(&self) -> Result<Rules, Failure> {
+        let mut rules = Rules::strict(Zoned::now().date());
+        rules.known.clone_from(&self.client.known);
+        if let Some(word) = &self.min_severity {
+            rules.min_severity = word.parse::<Severity>().map_err(|error| {
+                Failure::Usage(format!("--min-severity {word}: {error}"))
+            })?;
+        }
+        Ok(rules)
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        Ok(Settings {
+            profile: profile(&self.client)?,
+            client: Arc::new(self.client.clone()),
+            plans: self.scenarios.iter().map(|s| Arc::new(s.plan(self.seed))).collect(),
+            seed: self.seed,
+            jobs: self.jobs.get(),
+            toxiproxy: self.toxiproxy.as_ref().map(resolve).transpose()?,
+            base: self.report.clone(),
+            max_time: self.max_time,
+        })
+    }
+
+    fn loudness(&self) -> Loudness {
+        if self.verbosity == Verbosity::Quiet { Loudness::Quiet } else { Loudness::Normal }
+    }
+
+    fn write_reports(&self, result: &SuiteResult, suite: &Suite) -> Result<(), Failure> {
+        let document = json::document(result).to_string();
+        write(&suite.directory.join("report.json"), &document)?;
+        if let Some(path) = &self.json {
+            write(path, &document)?;
+        }
+        if let Some(path) = &self.junit {
+            let text = junit::document(result).map_err(|error| {
+                Failure::Report(path.display().to_string(), io::Error::other(error))
+            })?;
+            write(path, &text)?;
+        }
+        Ok(())
+    }
+}
+
+/// Passes what the run tells on to the reporter, and decides whether it goes on.
+struct Teller<'a> {
+    reporter: Reporter<anstream::AutoStream<io::Stdout>>,
+    rules: &'a Rules,
+    baseline: Option<Arc<History>>,
+    fail_fast: bool,
+    failed: Option<io::Error>,
+}
+
+impl Teller<'_> {
+    fn hear(&mut self, progress: Progress) -> ControlFlow<String> {
+        match progress {
+            Progress::Begins { scenarios, expected, .. } => {
+                self.tell(&SuiteEvent::SuiteStarted { count: scenarios, expected });
+            }
+            Progress::Started(plan) => {
+                self.tell(&SuiteEvent::ScenarioStarted { name: plan.name.clone() });
+            }
+            Progress::Baseline(run) => {
+                let verdict = self.tell_finished(&run);
+                if let Ran::Observed(history) = run.ran {
+                    self.baseline = Some(history);
+                }
+                if verdict != Verdict::Pass {
+                    return ControlFlow::Break("the client fails without any fault".into());
+                }
+            }
+            Progress::Finished(run) => {
+                if self.tell_finished(&run) == Verdict::Fail && self.fail_fast {
+                    return ControlFlow::Break(format!("{} failed (--fail-fast)", run.name));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn tell_finished(&mut self, run: &ScenarioRun) -> Verdict {
+        let result = judge_alone(run, self.baseline.as_deref(), self.rules);
+        let verdict = result.verdict.clone();
+        self.tell(&SuiteEvent::ScenarioFinished { result: Box::new(result) });
+        verdict
+    }
+
+    /// A reader who has gone away does not end the run; what cannot be written is said at the
+    /// end.
+    fn tell(&mut self, event: &SuiteEvent) {
+        if let Err(error) = self.reporter.tell(event) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn finish(mut self, result: SuiteResult) -> Result<(), Failure> {
+        self.tell(&SuiteEvent::SuiteFinished { result: Box::new(result) });
+        match self.failed {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::Report("on standard output".into(), error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The provider API that the client speaks, with its own place for the key.
+fn profile(client: &ClientFile) -> Result<Arc<Profile>, Failure> {
+    let name = &client.provider.profile;
+    let profile = match Profile::builtin(name) {
+        Some(profile) => profile,
+        None if name.contains('/') || Path::new(name).extension().is_some() => {
+            Arc::new(Profile::load(&client.dir.join(name)).map_err(|error| {
+                Failure::Usage(format!("{:?}", miette::Report::new(error)))
+            })?)
+        }
+        None => {
+            let known: Vec<&str> = Profile::names().collect();
+            return Err(Failure::Usage(format!(
+                "there is no profile `{name}` ([provider] in the client file); the built-in ones are {}",
+                known.join(", ")
+            )));
+        }
+    };
+    Ok(match &client.provider.key {
+        None => profile,
+        Some(place) => Arc::new(profile.with_key(place.clone())),
+    })
+}
+
+fn resolve(server: &Toxiproxy) -> Result<SocketAddr, Failure> {
+    let Toxiproxy { host, port } = server;
+    let cannot = |why: String| Failure::Usage(format!("--toxiproxy {host}:{port}: {why}"));
+    let found = (host.as_str(), *port).to_socket_addrs().map_err(|error| cannot(error.to_string()))?;
+    let addrs: Vec<SocketAddr> = found.collect();
+    // Toxiproxy listens on 127.0.0.1 where it is told `localhost`.
+    addrs
+        .iter()
+        .find(|addr| addr.is_ipv4())
+        .or(addrs.first())
+        .copied()
+        .ok_or_else(|| cannot("the name has no address".into()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| Failure::Report(path.display().to_string(), error))
+}
