@@ -126,6 +126,17 @@ pub enum ClientFault {
     Pause(ClientPause),
 }
 
+impl ClientFault {
+    /// Which process it is for.
+    #[must_use]
+    pub fn process(&self) -> ClientProcess {
+        match self {
+            Self::Kill(at) | Self::Terminate(at) => at.process,
+            Self::Pause(pause) => pause.process,
+        }
+    }
+}
+
 /// `client.kill`, `client.terminate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

@@ -240,6 +240,12 @@ impl Network {
         Ok(name)
     }
 
+    /// The names of the toxics that have acted on any connection.
+    pub fn hits(&self, link: &Link) -> Vec<String> {
+        let connections = self.engine.connections(&link.front).unwrap_or_default();
+        connections.into_iter().flat_map(|connection| connection.toxics).collect()
+    }
+
     /// Takes a toxic away and makes sure that it is gone.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use stub_provider::{
 };
 use toxic_proxy::ConnectionEvent;
 
-use super::{Down, Lab, LiveToxic, Waiting};
+use super::{Down, Lab, PlacedToxic, Waiting};
 use crate::{
     fault::{Action, ClientFault, ClientProcess, ClientStage, DatabaseFault, Toxic},
     history::{EventKind, Process},
@@ -149,20 +149,14 @@ impl Lab {
                 self.stop_at_connect(side, *id)
             }
             ConnectionEvent::ToxicHit { toxic, .. } => {
-                let hit = self
-                    .toxics
-                    .iter()
-                    .position(|live| live.side == side && live.name == *toxic);
-                if let Some(index) = hit {
-                    self.fired(index);
-                }
+                self.toxic_hit(side, toxic);
                 Ok(())
             }
             ConnectionEvent::Unreachable { id, .. } | ConnectionEvent::Closed { id, .. } => {
                 // On a real server a toxic that waited for this connection covers the next too.
                 if self.shared.network.covers_whole_proxy() {
                     let waiting = self.toxics.iter().position(|live| {
-                        live.side == side && live.attempt.is_none() && *id == 1
+                        !live.healed && live.side == side && live.attempt.is_none() && *id == 1
                     });
                     if let Some(index) = waiting {
                         self.fired(index);
@@ -205,15 +199,32 @@ impl Lab {
             fault,
             attempt: attempt.map(|(number, _)| number),
         });
-        self.toxics.push(LiveToxic {
+        self.toxics.push(PlacedToxic {
             fault,
             side,
             name,
             attempt: attempt.map(|(number, live)| (number, live.intent)),
             connection: attempt.map(|(_, live)| live.connection),
             fired: false,
+            healed: false,
         });
         Ok(())
+    }
+
+    fn toxic_hit(&mut self, side: usize, name: &str) {
+        let hit = |toxic: &PlacedToxic| toxic.side == side && toxic.name == name;
+        if let Some(index) = self.toxics.iter().position(hit) {
+            self.fired(index);
+        }
+    }
+
+    /// Asks the proxies once more which toxics acted: what they tell may still be on its way.
+    pub(super) fn last_hits(&mut self) {
+        for side in 0..self.sides.len() {
+            for name in self.shared.network.hits(&self.sides[side].link) {
+                self.toxic_hit(side, &name);
+            }
+        }
     }
 
     fn fired(&mut self, index: usize) {
@@ -230,7 +241,8 @@ impl Lab {
 
     /// Takes a toxic away.
     async fn heal(&mut self, index: usize) -> Result<(), Error> {
-        let toxic = self.toxics.swap_remove(index);
+        let toxic = &mut self.toxics[index];
+        toxic.healed = true;
         let link = &self.sides[toxic.side].link;
         self.shared.network.remove_toxic(link, &toxic.name).await?;
         self.recorder.record(EventKind::FaultHealed { fault: toxic.fault });
@@ -243,7 +255,9 @@ impl Lab {
         side: usize,
         connection: u64,
     ) -> Result<(), Error> {
-        let over = |toxic: &LiveToxic| toxic.side == side && toxic.connection == Some(connection);
+        let over = |toxic: &PlacedToxic| {
+            !toxic.healed && toxic.side == side && toxic.connection == Some(connection)
+        };
         while let Some(index) = self.toxics.iter().position(over) {
             self.heal(index).await?;
         }
@@ -254,8 +268,9 @@ impl Lab {
     /// earlier attempts have done their work.
     async fn heal_before(&mut self, live: &Live, number: u64) -> Result<(), Error> {
         let whole = self.shared.network.covers_whole_proxy();
-        let over = |toxic: &LiveToxic| {
-            toxic.side == live.side
+        let over = |toxic: &PlacedToxic| {
+            !toxic.healed
+                && toxic.side == live.side
                 && toxic.attempt.is_some_and(|(attempt, _)| attempt != number)
                 && (whole || toxic.connection == Some(live.connection))
         };
@@ -351,13 +366,9 @@ impl Lab {
         held: Option<Stage>,
     ) -> Result<bool, Error> {
         let intent = attempt.and_then(|(_, live)| live.intent).or(fault.intent).unwrap_or(1);
-        let whom = match client {
-            ClientFault::Kill(at) | ClientFault::Terminate(at) => at.process,
-            ClientFault::Pause(pause) => pause.process,
-        };
-        let processes = self.processes(whom, intent);
+        let processes = self.processes(client.process(), intent);
         if processes.is_empty() {
-            let text = format!("fault {}: the process that it is for is not running", fault.id);
+            let text = format!("fault {}: the process that it is for does not run", fault.id);
             self.recorder.record(EventKind::Remark { text });
             return Ok(false);
         }

@@ -115,9 +115,9 @@ enum Down {
     Silent,
 }
 
-/// A toxic that is in place.
+/// A toxic that is or was in place.
 #[derive(Debug)]
-struct LiveToxic {
+struct PlacedToxic {
     fault: u32,
     side: usize,
     name: String,
@@ -126,6 +126,8 @@ struct LiveToxic {
     /// The provider's connection that the attempt came on.
     connection: Option<u64>,
     fired: bool,
+    /// Whether it was taken away again. It is kept here even so: that it acted may be told later.
+    healed: bool,
 }
 
 /// A held attempt that waits for a process to be gone.
@@ -151,7 +153,7 @@ struct Lab {
     jobs: VecDeque<Job>,
     /// Attempts that have arrived and not ended, by number in the history.
     live: BTreeMap<u64, Live>,
-    toxics: Vec<LiveToxic>,
+    toxics: Vec<PlacedToxic>,
     waiting: Vec<Waiting>,
     disturbances: Vec<(u32, Disturbance)>,
     beliefs: BTreeMap<usize, (Outcome, Option<u32>)>,

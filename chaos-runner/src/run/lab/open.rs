@@ -119,6 +119,7 @@ impl Lab {
                 }
             }
         }
+        self.last_hits();
         self.last_look().await
     }
 

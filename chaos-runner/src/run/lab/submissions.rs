@@ -11,7 +11,7 @@ use nix::sys::signal::Signal as Kill;
 use super::{Lab, Signal};
 use crate::{
     client_file::{CommandLine, IntentValues, OutcomeProbe, Submit, Values},
-    fault::{Action, ClientStage, SubmitFault},
+    fault::{Action, ClientProcess, ClientStage, SubmitFault},
     history::{EventKind, Process, Submission},
     intent::Intent,
     run::{
@@ -154,11 +154,10 @@ impl Lab {
                 let process = Process::Submit(intent);
                 self.spawn(&process, &what, &format!("submit-{intent}"), "[submit]")?;
                 if abandoned {
-                    self.signal(&process, Kill::SIGKILL, "kill", None)?;
-                } else if !self.client.has_workers() {
-                    self.submitted_faults(Some(intent))?;
+                    self.signal(&process, Kill::SIGKILL, "kill", None)
+                } else {
+                    self.submitted_faults(Some(intent))
                 }
-                Ok(())
             }
         }
     }
@@ -232,16 +231,17 @@ impl Lab {
         });
     }
 
-    /// Does to the client what a fault wants between submission and connect.
+    /// Does to the client what a fault wants between submission and connect: to the submit
+    /// command of `intent` once it runs, or to the workers once they do.
     pub(super) fn submitted_faults(&mut self, intent: Option<usize>) -> Result<(), Error> {
         let plan = Arc::clone(&self.plan);
-        for planned in plan.intents.iter().filter(|i| intent.is_none_or(|number| i.number == number)) {
-            for fault in nemesis::due_before_arrival(&plan, ClientStage::Submitted, planned.number) {
-                // Once for each intent of a client without workers, once for the workers.
+        let sends_itself = !self.client.has_workers();
+        for number in intent.map_or(1..=plan.intents.len(), |number| number..=number) {
+            for fault in nemesis::due_before_arrival(&plan, ClientStage::Submitted, number) {
+                let Action::Client(client) = &fault.action else { continue };
+                let at_submit = sends_itself || client.process() == ClientProcess::Submit;
                 let place = (fault.id, intent);
-                if let Action::Client(client) = &fault.action
-                    && !self.done.contains(&place)
-                {
+                if at_submit == intent.is_some() && !self.done.contains(&place) {
                     self.done.push(place);
                     self.client_fault(fault, client, None, None)?;
                 }
