@@ -232,6 +232,12 @@ impl Provider {
         &self.core.clock
     }
 
+    /// Whether any receipt is still to come, or not acknowledged yet.
+    #[must_use]
+    pub fn has_receipts_under_way(&self) -> bool {
+        self.core.receipts.under_way()
+    }
+
     /// Stops: refuses new connections, lets what is under way come to its end within the grace
     /// period, cuts the rest.
     pub async fn stop(mut self) {

@@ -18,6 +18,8 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 
+use tokio_util::task::TaskTracker;
+
 use crate::{
     core::Core,
     event::EventKind,
@@ -59,6 +61,8 @@ pub(crate) struct Receipts {
     secret: String,
     times: ReceiptTimes,
     client: Client<HttpConnector, Full<Bytes>>,
+    /// Whoever carries a receipt that is not acknowledged yet.
+    couriers: TaskTracker,
     /// Accepted messages, counted by key or recipient where no intents are known.
     accepted: DashMap<String, u32>,
 }
@@ -87,6 +91,7 @@ impl Receipts {
             secret,
             times,
             client: Client::builder(TokioExecutor::new()).build_http(),
+            couriers: TaskTracker::new(),
             accepted: DashMap::new(),
         }
     }
@@ -127,6 +132,11 @@ impl Receipts {
             ));
         }
         Ok(uri)
+    }
+
+    /// Whether any receipt is still to come, or not acknowledged yet.
+    pub(crate) fn under_way(&self) -> bool {
+        !self.couriers.is_empty()
     }
 
     pub(crate) fn forget(&self) {
@@ -301,6 +311,7 @@ impl Core {
     /// Work that ends with the provider.
     fn spawn(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
         let stopping = self.stopping.clone();
+        let work = self.receipts.couriers.track_future(work);
         drop(self.tasks.spawn(async move {
             stopping.run_until_cancelled(work).await;
         }));

@@ -131,7 +131,7 @@ impl Lab {
                 }
             }
         }
-        if let Some(connection) = self.sides[live.side].connections.get(&live.connection).copied() {
+        if let Some(connection) = self.at_proxy(live.side, live.connection) {
             self.cut_link(live.side, connection + 1).await?;
         }
         Ok(())
@@ -144,10 +144,7 @@ impl Lab {
         event: &ConnectionEvent,
     ) -> Result<(), Error> {
         match event {
-            ConnectionEvent::Opened { id, .. } => {
-                self.sides[side].seen = self.sides[side].seen.max(*id);
-                self.stop_at_connect(side, *id)
-            }
+            ConnectionEvent::Opened { id, .. } => self.stop_at_connect(side, *id),
             ConnectionEvent::ToxicHit { toxic, .. } => {
                 self.toxic_hit(side, toxic);
                 Ok(())
@@ -169,6 +166,13 @@ impl Lab {
         }
     }
 
+    /// The proxy's number of a provider's connection. Asked only once a request has come on it:
+    /// the provider can see a connection before the proxy has noted that it is open.
+    fn at_proxy(&self, side: usize, connection: u64) -> Option<u64> {
+        let side = &self.sides[side];
+        self.shared.network.connection(&side.link, *side.peers.get(&connection)?)
+    }
+
     async fn add_toxic(
         &mut self,
         side: usize,
@@ -184,7 +188,7 @@ impl Lab {
         };
         let bound = match attempt {
             _ if network.covers_whole_proxy() => None,
-            Some((_, live)) => self.sides[side].connections.get(&live.connection).copied(),
+            Some((_, live)) => self.at_proxy(side, live.connection),
             None => connection,
         };
         if bound.is_none() && !network.covers_whole_proxy() {

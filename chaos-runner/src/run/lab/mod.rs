@@ -15,6 +15,7 @@ mod submissions;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
+    net::SocketAddr,
     path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
@@ -100,11 +101,9 @@ enum Signal {
 struct Side {
     provider: Provider,
     link: Link,
-    /// The proxy's number of each of the provider's open connections.
-    connections: HashMap<u64, u64>,
-    /// How many connections the proxy has seen.
-    seen: u64,
-    /// Connections that the provider still has open.
+    /// Where each of the provider's open connections comes from.
+    peers: HashMap<u64, SocketAddr>,
+    /// How the link is cut now.
     down: Option<Down>,
 }
 
@@ -161,6 +160,8 @@ struct Lab {
     done: Vec<(u32, Option<usize>)>,
     /// Faults that stop the client at its next connection: fault and the proxy's connection.
     at_connect: Vec<(u32, usize, u64)>,
+    /// Until when receipts are waited for, once everything else is settled.
+    receipts_until: Option<Instant>,
     last_activity: Instant,
     opened: Instant,
 }
@@ -261,15 +262,12 @@ impl Lab {
         self.recorder.observe(provider, &event);
         match event.kind {
             wire::EventKind::ConnectionOpened { connection, peer } => {
-                let side = &mut self.sides[index];
-                if let Some(number) = self.shared.network.connection(&side.link, peer) {
-                    side.connections.insert(connection, number);
-                }
+                self.sides[index].peers.insert(connection, peer);
                 Ok(())
             }
             wire::EventKind::ConnectionClosed { connection, .. } => {
                 self.heal_connection(index, connection).await?;
-                self.sides[index].connections.remove(&connection);
+                self.sides[index].peers.remove(&connection);
                 Ok(())
             }
             wire::EventKind::Arrived { attempt, connection, reading, .. } => {

@@ -18,7 +18,7 @@ use crate::{
     client_file::{LabValues, Values},
     fault::Action,
     history::{Event, EventKind},
-    plan::Plan,
+    plan::{Need, Plan},
     run::{directory, error::Error, recorder::Recorder, timers::Timers},
 };
 
@@ -44,7 +44,14 @@ impl Lab {
             intent: None,
         };
         let intents = Intents::new(plan.intents.iter().map(expected).collect());
-        let callback = file.callback.as_ref().map(|url| url.render(&values));
+        // A receipt settles an attempt as well as its answer does: where a scenario is not about
+        // receipts, there are none, and the answer decides.
+        let wants_receipts = plan.needs.contains(&Need::Callback);
+        let callback = file
+            .callback
+            .as_ref()
+            .filter(|_| wants_receipts)
+            .map(|url| url.render(&values));
         let (signals, inbox) = mpsc::unbounded_channel();
         let mut sides = Vec::new();
         for index in 0..if plan.failover { 2 } else { 1 } {
@@ -91,6 +98,7 @@ impl Lab {
             beliefs: BTreeMap::new(),
             done: Vec::new(),
             at_connect: Vec::new(),
+            receipts_until: None,
             last_activity: Instant::now(),
             opened: Instant::now(),
             plan,
@@ -180,7 +188,7 @@ async fn open_side(
     match shared.network.open(&name, shared.ports.take()?, provider.addr()).await {
         Ok((link, events)) => {
             forward(events, signals.clone(), move |event| Signal::Connection(index, event));
-            Ok(Side { provider, link, connections: HashMap::new(), seen: 0, down: None })
+            Ok(Side { provider, link, peers: HashMap::new(), down: None })
         }
         Err(error) => {
             provider.stop().await;

@@ -14,14 +14,35 @@ use crate::{
     },
 };
 
+/// How long receipts are waited for once everything else is settled.
+const RECEIPTS: Duration = Duration::from_secs(3);
+
 impl Lab {
-    /// No attempt in flight, nothing held, nothing on the agenda, every outcome final.
-    pub(super) fn is_settled(&self) -> bool {
-        self.is_quiet()
+    /// No attempt in flight, nothing held, nothing on the agenda, every outcome final, and every
+    /// receipt acknowledged or given up.
+    pub(super) fn is_settled(&mut self) -> bool {
+        let settled = self.is_quiet()
             && self.jobs.is_empty()
             && self.client.is_through()
-            && self.plan.intents.iter().all(|intent| self.is_final(intent.number))
-
+            && self.plan.intents.iter().all(|intent| self.is_final(intent.number));
+        if !settled {
+            self.receipts_until = None;
+            return false;
+        }
+        if !self.sides.iter().any(|side| side.provider.has_receipts_under_way()) {
+            return true;
+        }
+        let now = Instant::now();
+        let patience = RECEIPTS + self.plan.longest_wait();
+        let until = *self.receipts_until.get_or_insert(now + patience);
+        if now >= until {
+            let text = "the client's endpoint does not acknowledge its receipts".into();
+            self.recorder.record(EventKind::Remark { text });
+            return true;
+        }
+        // That a receipt was acknowledged is told before its courier is done.
+        self.want_probe(Duration::from_millis(5));
+        false
     }
 
     /// Nothing is under way that was already begun.
