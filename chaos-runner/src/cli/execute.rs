@@ -13,11 +13,9 @@ use std::{
 };
 
 use jiff::Zoned;
-use stub_provider::Profile;
 
 use super::{RunOptions, Toxiproxy, Verbosity};
 use crate::{
-    client_file::ClientFile,
     exit_code::ExitCode,
     history::History,
     judgement::{judge_alone, judge_suite},
@@ -30,7 +28,6 @@ use crate::{
         Error, interrupt,
         suite::{self, Progress, Settings, Suite},
     },
-    severity::Severity,
     verdict::Verdict,
 };
 
@@ -65,7 +62,7 @@ impl RunOptions {
     }
 
     fn try_execute(self) -> Result<ExitCode, Failure> {
-        let rules = self.rules()?;
+        let rules = self.rules();
         let settings = self.settings()?;
         if settings.plans.is_empty() {
             anstream::eprintln!("nothing ran: no scenario was selected");
@@ -100,20 +97,16 @@ impl RunOptions {
         Ok(code)
     }
 
-    fn rules(&self) -> Result<Rules, Failure> {
-        let mut rules = Rules::strict(Zoned::now().date());
-        rules.known.clone_from(&self.client.known);
-        if let Some(word) = &self.min_severity {
-            rules.min_severity = word.parse::<Severity>().map_err(|error| {
-                Failure::Usage(format!("--min-severity {word}: {error}"))
-            })?;
+    fn rules(&self) -> Rules {
+        Rules {
+            known: self.client.known.clone(),
+            min_severity: self.min_severity,
+            ..Rules::strict(Zoned::now().date())
         }
-        Ok(rules)
     }
 
     fn settings(&self) -> Result<Settings, Failure> {
         Ok(Settings {
-            profile: profile(&self.client)?,
             client: Arc::new(self.client.clone()),
             plans: self.scenarios.iter().map(|s| Arc::new(s.plan(self.seed))).collect(),
             seed: self.seed,
@@ -204,30 +197,6 @@ impl Teller<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// The provider API that the client speaks, with its own place for the key.
-fn profile(client: &ClientFile) -> Result<Arc<Profile>, Failure> {
-    let name = &client.provider.profile;
-    let profile = match Profile::builtin(name) {
-        Some(profile) => profile,
-        None if name.contains('/') || Path::new(name).extension().is_some() => {
-            Arc::new(Profile::load(&client.dir.join(name)).map_err(|error| {
-                Failure::Usage(format!("{:?}", miette::Report::new(error)))
-            })?)
-        }
-        None => {
-            let known: Vec<&str> = Profile::names().collect();
-            return Err(Failure::Usage(format!(
-                "there is no profile `{name}` ([provider] in the client file); the built-in ones are {}",
-                known.join(", ")
-            )));
-        }
-    };
-    Ok(match &client.provider.key {
-        None => profile,
-        Some(place) => Arc::new(profile.with_key(place.clone())),
-    })
 }
 
 fn resolve(server: &Toxiproxy) -> Result<SocketAddr, Failure> {

@@ -12,7 +12,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use stub_provider::Profile;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -38,8 +37,6 @@ use crate::{
 pub struct Settings {
     /// The client under test.
     pub client: Arc<ClientFile>,
-    /// The provider API that it speaks.
-    pub profile: Arc<Profile>,
     /// The scenarios.
     pub plans: Vec<Arc<Plan>>,
     /// The seed of the baseline and of the engine.
@@ -107,7 +104,6 @@ pub async fn run(
     let run = format!("r{}", std::process::id());
     let shared = Shared {
         client: Arc::clone(&settings.client),
-        profile: Arc::clone(&settings.profile),
         network: network.clone(),
         ports: Ports::new(std::process::id()),
         guardian: Arc::new(Guardian::start(&run).map_err(Error::io("starting the guardian"))?),
@@ -241,8 +237,8 @@ fn history(plan: &Plan, shared: &Shared, record: Record) -> History {
             tells_attempts: client.tells_outcome(),
         },
         provider: ProviderFacts {
-            profile: shared.profile.name().to_owned(),
-            has_key: shared.profile.has_key(),
+            profile: client.profile.name().to_owned(),
+            has_key: client.profile.has_key(),
             retention_us: u64::try_from(record.retention.as_micros()).unwrap_or(u64::MAX),
         },
         intents: plan.intents.clone(),

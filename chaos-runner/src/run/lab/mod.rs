@@ -21,7 +21,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use stub_provider::{Profile, Provider, event as wire, fault::Stage};
+use stub_provider::{Provider, event as wire, fault::Stage};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 use toxic_proxy::ConnectionEvent;
@@ -54,8 +54,6 @@ use crate::{
 pub struct Shared {
     /// The client under test.
     pub client: Arc<ClientFile>,
-    /// The provider API that it speaks.
-    pub profile: Arc<Profile>,
     /// The engine.
     pub network: Network,
     /// Where its parts listen.

@@ -174,7 +174,7 @@ async fn open_side(
 ) -> Result<Side, Error> {
     let config = Config {
         listen: shared.ports.take()?,
-        profile: Arc::clone(&shared.profile),
+        profile: Arc::clone(&shared.client.profile),
         retention: plan.retention,
         seed: plan.seed.wrapping_add(index as u64),
         intents: intents.clone(),
