@@ -49,7 +49,10 @@ fn log(verbosity: Verbosity) {
         Verbosity::Debug => "debug",
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .init();
 }
 
 /// Runs this program again with the proxies of the environment switched off for loopback:
@@ -58,7 +61,9 @@ fn log(verbosity: Verbosity) {
 fn without_proxies_for_loopback() -> io::Result<()> {
     const LOOPBACK: &str = "127.0.0.1,localhost";
     let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let proxied = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].into_iter().any(set);
+    let proxied = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]
+        .into_iter()
+        .any(set);
     let spared = ["no_proxy", "NO_PROXY"]
         .into_iter()
         .filter_map(|name| env::var(name).ok())

@@ -92,7 +92,11 @@ impl RunOptions {
         result.client_words.clone_from(&self.client_words);
         result.duration = began.elapsed();
         self.write_reports(&result, &suite)?;
-        let code = if suite.interrupted { ExitCode::Interrupted } else { result.exit_code() };
+        let code = if suite.interrupted {
+            ExitCode::Interrupted
+        } else {
+            result.exit_code()
+        };
         teller.finish(result)?;
         Ok(code)
     }
@@ -108,7 +112,11 @@ impl RunOptions {
     fn settings(&self) -> Result<Settings, Failure> {
         Ok(Settings {
             client: Arc::new(self.client.clone()),
-            plans: self.scenarios.iter().map(|s| Arc::new(s.plan(self.seed))).collect(),
+            plans: self
+                .scenarios
+                .iter()
+                .map(|s| Arc::new(s.plan(self.seed)))
+                .collect(),
             seed: self.seed,
             jobs: self.jobs.get(),
             toxiproxy: self.toxiproxy.as_ref().map(resolve).transpose()?,
@@ -118,7 +126,11 @@ impl RunOptions {
     }
 
     fn loudness(&self) -> Loudness {
-        if self.verbosity == Verbosity::Quiet { Loudness::Quiet } else { Loudness::Normal }
+        if self.verbosity == Verbosity::Quiet {
+            Loudness::Quiet
+        } else {
+            Loudness::Normal
+        }
     }
 
     fn write_reports(&self, result: &SuiteResult, suite: &Suite) -> Result<(), Failure> {
@@ -149,11 +161,20 @@ struct Teller<'a> {
 impl Teller<'_> {
     fn hear(&mut self, progress: Progress) -> ControlFlow<String> {
         match progress {
-            Progress::Begins { scenarios, expected, .. } => {
-                self.tell(&SuiteEvent::SuiteStarted { count: scenarios, expected });
+            Progress::Begins {
+                scenarios,
+                expected,
+                ..
+            } => {
+                self.tell(&SuiteEvent::SuiteStarted {
+                    count: scenarios,
+                    expected,
+                });
             }
             Progress::Started(plan) => {
-                self.tell(&SuiteEvent::ScenarioStarted { name: plan.name.clone() });
+                self.tell(&SuiteEvent::ScenarioStarted {
+                    name: plan.name.clone(),
+                });
             }
             Progress::Baseline(run) => {
                 let verdict = self.tell_finished(&run);
@@ -176,7 +197,9 @@ impl Teller<'_> {
     fn tell_finished(&mut self, run: &ScenarioRun) -> Verdict {
         let result = judge_alone(run, self.baseline.as_deref(), self.rules);
         let verdict = result.verdict.clone();
-        self.tell(&SuiteEvent::ScenarioFinished { result: Box::new(result) });
+        self.tell(&SuiteEvent::ScenarioFinished {
+            result: Box::new(result),
+        });
         verdict
     }
 
@@ -189,7 +212,9 @@ impl Teller<'_> {
     }
 
     fn finish(mut self, result: SuiteResult) -> Result<(), Failure> {
-        self.tell(&SuiteEvent::SuiteFinished { result: Box::new(result) });
+        self.tell(&SuiteEvent::SuiteFinished {
+            result: Box::new(result),
+        });
         match self.failed {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Failure::Report("on standard output".into(), error))
@@ -202,7 +227,9 @@ impl Teller<'_> {
 fn resolve(server: &Toxiproxy) -> Result<SocketAddr, Failure> {
     let Toxiproxy { host, port } = server;
     let cannot = |why: String| Failure::Usage(format!("--toxiproxy {host}:{port}: {why}"));
-    let found = (host.as_str(), *port).to_socket_addrs().map_err(|error| cannot(error.to_string()))?;
+    let found = (host.as_str(), *port)
+        .to_socket_addrs()
+        .map_err(|error| cannot(error.to_string()))?;
     let addrs: Vec<SocketAddr> = found.collect();
     // Toxiproxy listens on 127.0.0.1 where it is told `localhost`.
     addrs

@@ -292,7 +292,9 @@ impl ClientFile {
     /// Whether the client's database is one of a server, rather than a file or unknown.
     #[must_use]
     pub fn has_database_server(&self) -> bool {
-        self.database.as_ref().is_some_and(|url| url.begins_with("postgres"))
+        self.database
+            .as_ref()
+            .is_some_and(|url| url.begins_with("postgres"))
     }
 
     /// Every placeholder that stands in the form of submission.

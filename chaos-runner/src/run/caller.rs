@@ -29,7 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 impl Caller {
     /// A caller of the server at `api`.
     pub fn new(api: SocketAddr) -> Self {
-        Self { api, http: Client::builder(TokioExecutor::new()).build_http() }
+        Self {
+            api,
+            http: Client::builder(TokioExecutor::new()).build_http(),
+        }
     }
 
     /// Sends `body` (or nothing) and returns the JSON of a 2xx answer.
@@ -44,7 +47,10 @@ impl Caller {
         body: Option<&Value>,
     ) -> Result<Value, Error> {
         let doing = format!("{method} {path}");
-        let failed = |why: String| Error::Toxiproxy { doing: doing.clone(), why };
+        let failed = |why: String| Error::Toxiproxy {
+            doing: doing.clone(),
+            why,
+        };
         let payload = body.map(Value::to_string).unwrap_or_default();
         let request = Request::builder()
             .method(method.clone())
@@ -53,10 +59,18 @@ impl Caller {
             .body(Full::new(Bytes::from(payload)))
             .map_err(|error| failed(error.to_string()))?;
         let exchange = async {
-            let response = self.http.request(request).await.map_err(|e| failed(e.to_string()))?;
+            let response = self
+                .http
+                .request(request)
+                .await
+                .map_err(|e| failed(e.to_string()))?;
             let status = response.status();
-            let bytes =
-                response.into_body().collect().await.map_err(|e| failed(e.to_string()))?.to_bytes();
+            let bytes = response
+                .into_body()
+                .collect()
+                .await
+                .map_err(|e| failed(e.to_string()))?
+                .to_bytes();
             Ok((status, bytes))
         };
         let (status, bytes) = tokio::time::timeout(PATIENCE, exchange)

@@ -4,18 +4,14 @@
 //! Owns the session that holds the lock, or the switch that shuts the database. When to use it is
 //! the nemesis'.
 
-use std::{pin::Pin, time::Duration};
+use std::time::Duration;
 
 use sqlx::{
-    Connection as _, PgConnection, SqliteConnection,
-    postgres::PgConnectOptions,
+    Connection as _, PgConnection, SqliteConnection, postgres::PgConnectOptions,
     sqlite::SqliteConnectOptions,
 };
 
 use super::error::Error;
-
-/// Something under way. In a box, since the compiler cannot see through sqlx that it is `Send`.
-pub type Doing<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 /// A fault in force. Dropping it without [`Disturbance::heal`] ends a lock with its session.
 #[derive(Debug)]
@@ -38,15 +34,14 @@ pub enum Disturbance {
 /// # Errors
 ///
 /// When it cannot be opened, or the lock not be had.
-pub fn lock(url: String) -> Doing<Disturbance> {
-    Box::pin(hold_lock(url))
-}
-
-async fn hold_lock(url: String) -> Result<Disturbance, Error> {
-    let failed = failure(&url);
-    if is_postgres(&url) {
-        let mut session = PgConnection::connect(&url).await.map_err(&failed)?;
-        sqlx::query("begin").execute(&mut session).await.map_err(&failed)?;
+pub async fn lock(url: &str) -> Result<Disturbance, Error> {
+    let failed = failure(url);
+    if is_postgres(url) {
+        let mut session = PgConnection::connect(url).await.map_err(&failed)?;
+        sqlx::query("begin")
+            .execute(&mut session)
+            .await
+            .map_err(&failed)?;
         sqlx::query(
             "do $$ declare t record; begin \
                for t in select schemaname, tablename from pg_tables \
@@ -60,9 +55,16 @@ async fn hold_lock(url: String) -> Result<Disturbance, Error> {
         return Ok(Disturbance::PostgresLock(session));
     }
     let options: SqliteConnectOptions = url.parse().map_err(&failed)?;
-    let options = options.create_if_missing(false).busy_timeout(Duration::from_secs(5));
-    let mut session = SqliteConnection::connect_with(&options).await.map_err(&failed)?;
-    sqlx::query("begin immediate").execute(&mut session).await.map_err(&failed)?;
+    let options = options
+        .create_if_missing(false)
+        .busy_timeout(Duration::from_secs(5));
+    let mut session = SqliteConnection::connect_with(&options)
+        .await
+        .map_err(&failed)?;
+    sqlx::query("begin immediate")
+        .execute(&mut session)
+        .await
+        .map_err(&failed)?;
     Ok(Disturbance::SqliteLock(session))
 }
 
@@ -71,23 +73,22 @@ async fn hold_lock(url: String) -> Result<Disturbance, Error> {
 /// # Errors
 ///
 /// When the role may not do that, or the database is a file, which cannot be down.
-pub fn down(url: String) -> Doing<Disturbance> {
-    Box::pin(shut(url))
-}
-
-async fn shut(url: String) -> Result<Disturbance, Error> {
-    let failed = failure(&url);
-    if !is_postgres(&url) {
+pub async fn down(url: &str) -> Result<Disturbance, Error> {
+    let failed = failure(url);
+    if !is_postgres(url) {
         return Err(Error::Database {
-            url: url.clone(),
+            url: url.to_owned(),
             why: "only a database server can be down".into(),
         });
     }
     let options: PgConnectOptions = url.parse().map_err(&failed)?;
     let database = options.get_database().unwrap_or("postgres").to_owned();
-    let mut session =
-        PgConnection::connect_with(&options.database("postgres")).await.map_err(&failed)?;
-    allow(&mut session, &database, false).await.map_err(&failed)?;
+    let mut session = PgConnection::connect_with(&options.database("postgres"))
+        .await
+        .map_err(&failed)?;
+    allow(&mut session, &database, false)
+        .await
+        .map_err(&failed)?;
     sqlx::query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1")
         .bind(&database)
         .execute(&mut session)
@@ -102,25 +103,32 @@ impl Disturbance {
     /// # Errors
     ///
     /// When the database server does not do what it is told.
-    pub fn heal(self) -> Doing<()> {
-        Box::pin(self.end())
-    }
-
-    async fn end(self) -> Result<(), Error> {
+    pub async fn heal(self) -> Result<(), Error> {
         match self {
             Self::SqliteLock(mut session) => {
                 let failed = failure("sqlite");
-                sqlx::query("rollback").execute(&mut session).await.map_err(&failed)?;
+                sqlx::query("rollback")
+                    .execute(&mut session)
+                    .await
+                    .map_err(&failed)?;
                 session.close().await.map_err(&failed)
             }
             Self::PostgresLock(mut session) => {
                 let failed = failure("postgres");
-                sqlx::query("rollback").execute(&mut session).await.map_err(&failed)?;
+                sqlx::query("rollback")
+                    .execute(&mut session)
+                    .await
+                    .map_err(&failed)?;
                 session.close().await.map_err(&failed)
             }
-            Self::PostgresDown { mut session, database } => {
+            Self::PostgresDown {
+                mut session,
+                database,
+            } => {
                 let failed = failure(&database);
-                allow(&mut session, &database, true).await.map_err(&failed)?;
+                allow(&mut session, &database, true)
+                    .await
+                    .map_err(&failed)?;
                 session.close().await.map_err(&failed)
             }
         }
@@ -136,9 +144,15 @@ async fn allow(session: &mut PgConnection, database: &str, open: bool) -> Result
     // An identifier cannot be a parameter.
     let quoted = database.replace('"', "\"\"");
     let statement = format!("alter database \"{quoted}\" allow_connections {open}");
-    sqlx::query(&statement).execute(&mut *session).await.map(|_| ())
+    sqlx::query(&statement)
+        .execute(&mut *session)
+        .await
+        .map(|_| ())
 }
 
 fn failure(url: &str) -> impl Fn(sqlx::Error) -> Error + '_ {
-    move |error| Error::Database { url: url.to_owned(), why: error.to_string() }
+    move |error| Error::Database {
+        url: url.to_owned(),
+        why: error.to_string(),
+    }
 }

@@ -20,14 +20,23 @@ use crate::history::History;
 pub fn create(base: &Path, now: Timestamp) -> Result<PathBuf, Error> {
     fs::create_dir_all(base).map_err(Error::io(format!("creating {}", base.display())))?;
     let base = fs::canonicalize(base).map_err(Error::io(format!("finding {}", base.display())))?;
-    let time = now.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
+    let time = now
+        .to_zoned(TimeZone::UTC)
+        .strftime("%Y-%m-%dT%H-%M-%SZ")
+        .to_string();
     for nth in 1_u32.. {
-        let name = if nth == 1 { time.clone() } else { format!("{time}-{nth}") };
+        let name = if nth == 1 {
+            time.clone()
+        } else {
+            format!("{time}-{nth}")
+        };
         let directory = base.join(&name);
         match fs::create_dir(&directory) {
             Ok(()) => {
-                link_latest(&base, &name)
-                    .map_err(Error::io(format!("linking {}", base.join("latest").display())))?;
+                link_latest(&base, &name).map_err(Error::io(format!(
+                    "linking {}",
+                    base.join("latest").display()
+                )))?;
                 return Ok(directory);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -52,8 +61,15 @@ fn link_latest(base: &Path, name: &str) -> io::Result<()> {
 }
 
 /// The directory of one scenario in that of a run.
+#[must_use]
 pub fn of_scenario(run: &Path, scenario: &str) -> PathBuf {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.=,[]".contains(c) { c } else { '_' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "-_.=,[]".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
     run.join(scenario.chars().map(plain).collect::<String>())
 }
 
@@ -65,8 +81,10 @@ pub fn of_scenario(run: &Path, scenario: &str) -> PathBuf {
 pub fn write_history(run: &Path, history: &History) -> Result<(), Error> {
     let path = of_scenario(run, &history.scenario).join("history.json");
     let doing = format!("writing {}", path.display());
-    let text = serde_json::to_vec_pretty(history)
-        .map_err(|error| Error::Io { doing: doing.clone(), source: error.into() })?;
+    let text = serde_json::to_vec_pretty(history).map_err(|error| Error::Io {
+        doing: doing.clone(),
+        source: error.into(),
+    })?;
     fs::write(&path, text).map_err(Error::io(doing))
 }
 
@@ -88,6 +106,9 @@ mod tests {
     #[test]
     fn a_scenario_cannot_name_a_directory_outside_its_run() {
         let run = Path::new("/run");
-        assert_eq!(of_scenario(run, "a/../../b[status=503]"), run.join("a_.._.._b[status=503]"));
+        assert_eq!(
+            of_scenario(run, "a/../../b[status=503]"),
+            run.join("a_.._.._b[status=503]")
+        );
     }
 }

@@ -92,7 +92,11 @@ impl Error {
         table: &'static str,
     ) -> impl FnOnce(io::Error) -> Self + use<> {
         let command = what.to_string();
-        move |source| Self::Start { command, table, source }
+        move |source| Self::Start {
+            command,
+            table,
+            source,
+        }
     }
 
     /// An I/O error with what was being done.

@@ -20,9 +20,15 @@ const BACKOFF: Duration = Duration::from_millis(500);
 
 /// The time that one scenario should take.
 pub fn expected(plan: &Plan, policy: &Policy) -> Duration {
-    let read_timeout = policy.read_timeout.map_or(READ_TIMEOUT, |timeout| timeout.0);
-    let (base, cap) =
-        policy.backoff.as_ref().map_or((BACKOFF, BACKOFF), |backoff| (backoff.base.0, backoff.cap.0));
+    let read_timeout = policy
+        .read_timeout
+        .map_or(READ_TIMEOUT, |timeout| timeout.0);
+    let (base, cap) = policy
+        .backoff
+        .as_ref()
+        .map_or((BACKOFF, BACKOFF), |backoff| {
+            (backoff.base.0, backoff.cap.0)
+        });
     let most = policy.max_attempts.unwrap_or(3);
     let mut total = LAB;
     for fault in &plan.faults {
@@ -34,7 +40,11 @@ pub fn expected(plan: &Plan, policy: &Policy) -> Duration {
         };
         let times = u32::try_from(times).unwrap_or(u32::MAX);
         let pause = (base * 2_u32.saturating_pow(times.min(16))).min(cap) / 2;
-        let each = if leaves_the_client_waiting(&fault.action) { read_timeout } else { Duration::ZERO };
+        let each = if leaves_the_client_waiting(&fault.action) {
+            read_timeout
+        } else {
+            Duration::ZERO
+        };
         total += (each + pause) * times + fault.action.longest_wait();
     }
     if plan.one_by_one {

@@ -9,10 +9,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Request, header::CONTENT_TYPE};
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
-use tokio::{
-    io::AsyncWriteExt as _,
-    net::TcpStream,
-};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use crate::client_file::{HttpSubmit, Values};
 
@@ -23,7 +20,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// up once the request is written.
 pub async fn knock(http: &HttpSubmit, values: &Values, abandoned: bool) -> Option<u16> {
     let url = http.url.render(values);
-    let body = http.json.as_ref().map(|json| json.render(values).to_string()).unwrap_or_default();
+    let body = http
+        .json
+        .as_ref()
+        .map(|json| json.render(values).to_string())
+        .unwrap_or_default();
     if abandoned {
         if let Err(error) = write_and_leave(http, values, &url, &body).await {
             tracing::debug!(%error, "the client's server was not there to be abandoned");
@@ -62,17 +63,24 @@ async fn write_and_leave(
     body: &str,
 ) -> std::io::Result<()> {
     let uri: hyper::Uri = url.parse().map_err(std::io::Error::other)?;
-    let (host, port) = (uri.host().unwrap_or("127.0.0.1"), uri.port_u16().unwrap_or(80));
+    let (host, port) = (
+        uri.host().unwrap_or("127.0.0.1"),
+        uri.port_u16().unwrap_or(80),
+    );
     let mut stream = TcpStream::connect((host, port)).await?;
-    let mut head = format!(
-        "{} {} HTTP/1.1\r\nhost: {host}:{port}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
+    let mut request = format!(
+        "{} {} HTTP/1.1\r\nhost: {host}:{port}\r\ncontent-length: {}\r\n",
         http.method,
         uri.path_and_query().map_or("/", |path| path.as_str()),
         body.len()
     );
-    for (name, value) in &http.headers {
-        head.push_str(&format!("{name}: {}\r\n", value.render(values)));
+    if http.json.is_some() {
+        request.push_str("content-type: application/json\r\n");
     }
-    stream.write_all(format!("{head}\r\n{body}").as_bytes()).await?;
+    for (name, value) in &http.headers {
+        request.extend([name, ": ", &value.render(values), "\r\n"]);
+    }
+    request.extend(["\r\n", body]);
+    stream.write_all(request.as_bytes()).await?;
     stream.flush().await
 }

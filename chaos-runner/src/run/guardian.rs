@@ -51,7 +51,10 @@ impl Guardian {
             .process_group(0)
             .spawn()?;
         let pipe = child.stdin.take();
-        Ok(Self { pipe: Mutex::new(pipe), child: Mutex::new(child) })
+        Ok(Self {
+            pipe: Mutex::new(pipe),
+            child: Mutex::new(child),
+        })
     }
 
     /// Tells of a process group that must not survive.
@@ -65,7 +68,10 @@ impl Guardian {
     }
 
     fn tell(&self, sign: char, group: i32) {
-        let mut pipe = self.pipe.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut pipe = self
+            .pipe
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(pipe) = pipe.as_mut()
             && let Err(error) = writeln!(pipe, "{sign}{group}")
         {
@@ -76,9 +82,15 @@ impl Guardian {
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        let mut pipe = self.pipe.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut pipe = self
+            .pipe
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         drop(pipe.take());
-        let mut child = self.child.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut child = self
+            .child
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Err(error) = child.wait() {
             tracing::warn!(%error, "cannot wait for the guardian");
         }
@@ -139,8 +151,10 @@ fn marked(mark: &str) -> Vec<i32> {
         .filter(|pid| *pid != own)
         .filter(|pid| {
             // A zombie has an empty environment, so that it is not found again.
-            std::fs::read(format!("/proc/{pid}/environ"))
-                .is_ok_and(|env| env.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()))
+            std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|env| {
+                env.split(|byte| *byte == 0)
+                    .any(|entry| entry == mark.as_bytes())
+            })
         })
         .collect()
 }

@@ -62,7 +62,9 @@ pub fn is_for(fault: &PlannedFault, live: &Live) -> bool {
     fault.request == live.kind
         && is_at(fault, live.side)
         && live.intent.is_some()
-        && fault.intent.is_none_or(|intent| live.intent == Some(intent))
+        && fault
+            .intent
+            .is_none_or(|intent| live.intent == Some(intent))
         && attempts.contains(live.ordinal)
 }
 
@@ -94,12 +96,17 @@ pub fn due_before_arrival(plan: &Plan, stage: ClientStage, intent: usize) -> Vec
 /// The faults aimed at the proxy's connection `k` (from 1) of a side.
 pub fn at_connection(plan: &Plan, side: usize, k: u64) -> Vec<&PlannedFault> {
     let place = Place::Connection(u32::try_from(k).unwrap_or(u32::MAX));
-    plan.faults.iter().filter(|fault| fault.place == place && is_at(fault, side)).collect()
+    plan.faults
+        .iter()
+        .filter(|fault| fault.place == place && is_at(fault, side))
+        .collect()
 }
 
 /// Whether a fault is for a side.
 pub fn is_at(fault: &PlannedFault, side: usize) -> bool {
-    fault.provider.is_none_or(|provider| usize::from(provider) == side + 1)
+    fault
+        .provider
+        .is_none_or(|provider| usize::from(provider) == side + 1)
 }
 
 /// A hold that the provider must keep.
@@ -130,7 +137,11 @@ pub fn holds(plan: &Plan, side: usize) -> Vec<Hold> {
             });
         }
     }
-    if plan.faults.iter().any(|fault| matches!(fault.action, Action::Toxic(_))) {
+    if plan
+        .faults
+        .iter()
+        .any(|fault| matches!(fault.action, Action::Toxic(_)))
+    {
         // A toxic on a connection that is used again must be gone before the next answer.
         for request in [RequestKind::Submit, RequestKind::Lookup] {
             holds.push(Hold {

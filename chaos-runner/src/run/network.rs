@@ -11,7 +11,10 @@ use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 use toxic_proxy::{ConnectionEvent, Engine, NewProxy, toxics::Timeout};
-use toxiproxy_rust::{client::Client, proxy::{Proxy, ProxyPack}};
+use toxiproxy_rust::{
+    client::Client,
+    proxy::{Proxy, ProxyPack},
+};
 
 use super::{caller::Caller, error::Error, toxiproxy::Toxiproxy};
 use crate::{
@@ -54,8 +57,10 @@ impl Network {
     /// When the engine cannot start, or the real server does not answer.
     pub async fn start(seed: u64, real: Option<SocketAddr>) -> Result<Self, Error> {
         let embedded = |error: toxic_proxy::Error| Error::Engine(error.to_string());
-        let config =
-            toxic_proxy::Config { listen: SocketAddr::from(([127, 0, 0, 1], 0)), seed };
+        let config = toxic_proxy::Config {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            seed,
+        };
         let server = toxic_proxy::Server::bind(config).await.map_err(embedded)?;
         let engine = server.engine();
         let api = real.unwrap_or_else(|| server.api_addr());
@@ -65,8 +70,13 @@ impl Network {
             server.serve(shutdown).await;
         });
         let toxiproxy = Toxiproxy::connect(api)?;
-        let mut network =
-            Self { engine, toxiproxy, caller: Caller::new(api), real: None, stop };
+        let mut network = Self {
+            engine,
+            toxiproxy,
+            caller: Caller::new(api),
+            real: None,
+            stop,
+        };
         if real.is_some() {
             network.real = Some(network.greet(api).await?);
             network.clear_leftovers().await?;
@@ -76,7 +86,10 @@ impl Network {
 
     /// What the engine is called in reports.
     pub fn name(&self) -> String {
-        self.real.as_ref().map_or_else(|| "embedded".into(), |version| format!("toxiproxy {version}"))
+        self.real.as_ref().map_or_else(
+            || "embedded".into(),
+            |version| format!("toxiproxy {version}"),
+        )
     }
 
     /// Whether a toxic covers a whole proxy rather than one connection.
@@ -109,14 +122,15 @@ impl Network {
                 {
                     "sends an RST only on connections opened after the toxic was set"
                 }
-                Action::Toxic(_) | Action::Down(_)
-                    if matches!(fault.place, Place::Connection(k) if k > 1) =>
-                {
+                Action::Toxic(_) | Action::Down(_) if matches!(fault.place, Place::Connection(k) if k > 1) => {
                     "cannot be aimed at a later connection"
                 }
                 _ => continue,
             };
-            return Err(format!("a real Toxiproxy {why} (fault on line {})", fault.line));
+            return Err(format!(
+                "a real Toxiproxy {why} (fault on line {})",
+                fault.line
+            ));
         }
         Ok(())
     }
@@ -134,7 +148,11 @@ impl Network {
     ) -> Result<(Link, UnboundedReceiver<ConnectionEvent>), Error> {
         let name = format!("{PREFIX}{lab}");
         // The tap stands where the client connects; a real server behind it takes any port.
-        let server = if self.real.is_some() { "127.0.0.1:0".into() } else { listen.to_string() };
+        let server = if self.real.is_some() {
+            "127.0.0.1:0".into()
+        } else {
+            listen.to_string()
+        };
         let pack = ProxyPack::new(name.clone(), server, upstream.to_string());
         let wanted = name.clone();
         let doing = format!("creating proxy {name}");
@@ -156,7 +174,14 @@ impl Network {
             name.clone()
         };
         let events = self.engine.subscribe(&front);
-        Ok((Link { name, front, addr: listen }, events))
+        Ok((
+            Link {
+                name,
+                front,
+                addr: listen,
+            },
+            events,
+        ))
     }
 
     /// Takes a way down with all its toxics; connections end.
@@ -243,7 +268,10 @@ impl Network {
     /// The names of the toxics that have acted on any connection.
     pub fn hits(&self, link: &Link) -> Vec<String> {
         let connections = self.engine.connections(&link.front).unwrap_or_default();
-        connections.into_iter().flat_map(|connection| connection.toxics).collect()
+        connections
+            .into_iter()
+            .flat_map(|connection| connection.toxics)
+            .collect()
     }
 
     /// Takes a toxic away and makes sure that it is gone.
@@ -285,7 +313,11 @@ impl Network {
         self.toxiproxy
             .call(&format!("{doing} proxy {name}"), move |client| {
                 let proxy = client.find_proxy(&name)?;
-                if down { proxy.disable()? } else { proxy.enable()? }
+                if down {
+                    proxy.disable()?;
+                } else {
+                    proxy.enable()?;
+                }
                 if client.find_proxy(&name)?.proxy_pack.enabled == down {
                     return Err("the server accepted it and did not do it".into());
                 }
@@ -332,14 +364,17 @@ impl Network {
         let own = format!("{PREFIX}{run}_");
         let cleared = self
             .toxiproxy
-            .call("deleting the proxies of this run", move |client: &Client| {
-                for (name, proxy) in client.all()? {
-                    if name.starts_with(&own) {
-                        proxy.delete()?;
+            .call(
+                "deleting the proxies of this run",
+                move |client: &Client| {
+                    for (name, proxy) in client.all()? {
+                        if name.starts_with(&own) {
+                            proxy.delete()?;
+                        }
                     }
-                }
-                Ok(())
-            })
+                    Ok(())
+                },
+            )
             .await;
         self.stop.cancel();
         cleared
@@ -365,9 +400,13 @@ impl Network {
         self.toxiproxy
             .call("clearing up after an earlier run", |client: &Client| {
                 for (name, proxy) in client.all()? {
-                    let owner = name
-                        .strip_prefix(PREFIX)
-                        .and_then(|rest| rest.strip_prefix('r')?.split('_').next()?.parse::<i32>().ok());
+                    let owner = name.strip_prefix(PREFIX).and_then(|rest| {
+                        rest.strip_prefix('r')?
+                            .split('_')
+                            .next()?
+                            .parse::<i32>()
+                            .ok()
+                    });
                     if owner.is_some_and(|pid| !is_alive(pid)) {
                         tracing::info!(proxy = name, "deleting a proxy that an earlier run left");
                         proxy.delete()?;
@@ -388,14 +427,23 @@ fn crate_can_create(kind: ToxicKind) -> bool {
 fn create(proxy: &Proxy, toxic: &Toxic) -> Result<(), String> {
     let attribute = |name: &str| -> Result<u32, String> {
         let value = toxic.attributes.get(name).copied().unwrap_or(0);
-        u32::try_from(value).map_err(|_| format!("{name} = {value} is too large for Toxiproxy's client"))
+        u32::try_from(value)
+            .map_err(|_| format!("{name} = {value} is too large for Toxiproxy's client"))
     };
     let stream = toxic.stream.as_str().to_owned();
-    #[expect(clippy::cast_possible_truncation, reason = "a probability; the crate takes an f32")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a probability; the crate takes an f32"
+    )]
     let toxicity = toxic.toxicity as f32;
     match toxic.kind {
         ToxicKind::Latency => {
-            proxy.with_latency(stream, attribute("latency")?, attribute("jitter")?, toxicity);
+            proxy.with_latency(
+                stream,
+                attribute("latency")?,
+                attribute("jitter")?,
+                toxicity,
+            );
         }
         ToxicKind::Bandwidth => {
             proxy.with_bandwidth(stream, attribute("rate")?, toxicity);

@@ -56,7 +56,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 impl SqlProbe {
     /// A probe of the database at `url`; nothing is opened yet.
     pub fn new(url: String, query: String, map: BTreeMap<String, Outcome>) -> Self {
-        Self { url, query, map, connection: None }
+        Self {
+            url,
+            query,
+            map,
+            connection: None,
+        }
     }
 
     /// Asks once. A database or table that is not there yet yields no rows: the client has not
@@ -71,7 +76,10 @@ impl SqlProbe {
             Ok(Err(error)) => {
                 self.connection = None;
                 if is_our_mistake(&error) {
-                    return Err(Error::Outcome { what: self.query.clone(), why: error.to_string() });
+                    return Err(Error::Outcome {
+                        what: self.query.clone(),
+                        why: error.to_string(),
+                    });
                 }
                 tracing::debug!(%error, "the outcome query has no answer yet");
                 return Ok(Vec::new());
@@ -81,7 +89,9 @@ impl SqlProbe {
                 return Ok(Vec::new());
             }
         };
-        rows.iter().map(|row| belief(row, &self.map, &self.query)).collect()
+        rows.iter()
+            .map(|row| belief(row, &self.map, &self.query))
+            .collect()
     }
 
     async fn rows(&mut self) -> Result<Vec<Value>, sqlx::Error> {
@@ -95,9 +105,11 @@ impl SqlProbe {
             }
             Some(Database::Postgres(db)) => {
                 let query = format!("select row_to_json(q)::text from ({}) q", self.query);
-                let rows: Vec<String> =
-                    sqlx::query_scalar(&query).fetch_all(db).await?;
-                Ok(rows.iter().filter_map(|row| serde_json::from_str(row).ok()).collect())
+                let rows: Vec<String> = sqlx::query_scalar(&query).fetch_all(db).await?;
+                Ok(rows
+                    .iter()
+                    .filter_map(|row| serde_json::from_str(row).ok())
+                    .collect())
             }
             None => Ok(Vec::new()),
         }
@@ -128,9 +140,13 @@ async fn open(url: &str) -> Result<Database, sqlx::Error> {
         return PgConnection::connect(url).await.map(Database::Postgres);
     }
     let options: SqliteConnectOptions = url.parse()?;
-    let options =
-        options.create_if_missing(false).read_only(true).busy_timeout(Duration::from_secs(1));
-    SqliteConnection::connect_with(&options).await.map(Database::Sqlite)
+    let options = options
+        .create_if_missing(false)
+        .read_only(true)
+        .busy_timeout(Duration::from_secs(1));
+    SqliteConnection::connect_with(&options)
+        .await
+        .map(Database::Sqlite)
 }
 
 fn sqlite_json(row: &SqliteRow) -> Value {
@@ -141,9 +157,13 @@ fn sqlite_json(row: &SqliteRow) -> Value {
             .try_get_raw(index)
             .is_ok_and(|raw| !raw.is_null() && raw.type_info().name() == "INTEGER");
         let value = if is_integer {
-            row.try_get::<i64, _>(index).map(Value::from).unwrap_or(Value::Null)
+            row.try_get::<i64, _>(index)
+                .map_or(Value::Null, Value::from)
         } else {
-            row.try_get::<Option<String>, _>(index).ok().flatten().map_or(Value::Null, Value::from)
+            row.try_get::<Option<String>, _>(index)
+                .ok()
+                .flatten()
+                .map_or(Value::Null, Value::from)
         };
         object.insert(column.name().to_owned(), value);
     }
@@ -174,7 +194,10 @@ pub fn beliefs(
 }
 
 fn belief(row: &Value, map: &BTreeMap<String, Outcome>, what: &str) -> Result<Belief, Error> {
-    let wrong = |why: String| Error::Outcome { what: what.to_owned(), why };
+    let wrong = |why: String| Error::Outcome {
+        what: what.to_owned(),
+        why,
+    };
     let text = |name: &str| row.get(name).and_then(Value::as_str).map(str::to_owned);
     let subject = text("intent")
         .map(Subject::Intent)
@@ -187,8 +210,15 @@ fn belief(row: &Value, map: &BTreeMap<String, Outcome>, what: &str) -> Result<Be
             .parse()
             .map_err(|why| wrong(format!("{why}; say what it means under [outcome] map")))?,
     };
-    let attempts = row.get("attempts").and_then(Value::as_u64).and_then(|n| u32::try_from(n).ok());
-    Ok(Belief { subject, outcome, attempts })
+    let attempts = row
+        .get("attempts")
+        .and_then(Value::as_u64)
+        .and_then(|n| u32::try_from(n).ok());
+    Ok(Belief {
+        subject,
+        outcome,
+        attempts,
+    })
 }
 
 #[cfg(test)]
@@ -207,8 +237,12 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_outcome_is_an_error_that_says_where_to_map_it() {
-        let error = beliefs("{\"intent\":\"a\",\"outcome\":\"done\"}", &BTreeMap::new(), "./status")
-            .expect_err("`done` is not an outcome");
+        let error = beliefs(
+            "{\"intent\":\"a\",\"outcome\":\"done\"}",
+            &BTreeMap::new(),
+            "./status",
+        )
+        .expect_err("`done` is not an outcome");
         assert!(error.to_string().contains("[outcome] map"), "{error}");
     }
 

@@ -28,7 +28,9 @@ pub struct Ports {
 impl Ports {
     /// Ports that begin at a place of the process's own, so that two runs seldom meet.
     pub fn new(process: u32) -> Self {
-        Self { next: Arc::new(AtomicU32::new(process.wrapping_mul(1_009) % COUNT)) }
+        Self {
+            next: Arc::new(AtomicU32::new(process.wrapping_mul(1_009) % COUNT)),
+        }
     }
 
     /// A port of the loopback address on which nobody listens.
@@ -47,7 +49,10 @@ impl Ports {
                 Err(error) => last = error,
             }
         }
-        Err(Error::Io { doing: "looking for a free port".into(), source: last })
+        Err(Error::Io {
+            doing: "looking for a free port".into(),
+            source: last,
+        })
     }
 }
 

@@ -43,7 +43,9 @@ pub struct Invocation {
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.program.display())?;
-        self.arguments.iter().try_for_each(|argument| write!(f, " {argument}"))
+        self.arguments
+            .iter()
+            .try_for_each(|argument| write!(f, " {argument}"))
     }
 }
 
@@ -71,14 +73,21 @@ impl Running {
         ended: impl FnOnce(Exit) + Send + 'static,
     ) -> io::Result<Self> {
         let file = |suffix: &str| -> io::Result<File> {
-            File::options().create(true).append(true).open(output.with_extension(suffix))
+            File::options()
+                .create(true)
+                .append(true)
+                .open(output.with_extension(suffix))
         };
         let (stdout, stderr) = (file("stdout")?, file("stderr")?);
         let mut child = Command::new(&what.program)
             .args(&what.arguments)
             .current_dir(&what.directory)
             .envs(&what.env)
-            .stdin(if what.stdin.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdin(if what.stdin.is_some() {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
             .stdout(stdout)
             .stderr(stderr)
             .process_group(0)
@@ -98,7 +107,10 @@ impl Running {
             });
         }
         let gone = Arc::new(AtomicBool::new(false));
-        let running = Self { group, gone: Arc::clone(&gone) };
+        let running = Self {
+            group,
+            gone: Arc::clone(&gone),
+        };
         let watcher = Arc::clone(guardian);
         tokio::spawn(async move {
             let exit = match child.wait().await {

@@ -40,7 +40,10 @@ pub async fn wait(
             Ready::Port(port) => format!("port {} to take connections", port.render(values)),
             Ready::Log(words) => format!("a line with `{words}`"),
         };
-        format!("was not ready within {}s: waited for {sign}", within.as_secs())
+        format!(
+            "was not ready within {}s: waited for {sign}",
+            within.as_secs()
+        )
     })
 }
 
@@ -50,8 +53,12 @@ async fn look(ready: &Ready, values: &Values, output: &Path) -> bool {
             let Ok(uri) = url.render(values).parse() else {
                 return false;
             };
-            let client: Client<_, Empty<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
-            client.get(uri).await.is_ok_and(|response| response.status().is_success())
+            let client: Client<_, Empty<Bytes>> =
+                Client::builder(TokioExecutor::new()).build_http();
+            client
+                .get(uri)
+                .await
+                .is_ok_and(|response| response.status().is_success())
         }
         Ready::Port(port) => match port.render(values).parse::<u16>() {
             Ok(port) => TcpStream::connect(("127.0.0.1", port)).await.is_ok(),

@@ -20,7 +20,11 @@ pub struct Recorder {
 impl Recorder {
     /// Starts an empty record; times count from now.
     pub fn new() -> Self {
-        Self { opened: Instant::now(), events: Vec::new(), attempts: HashMap::new() }
+        Self {
+            opened: Instant::now(),
+            events: Vec::new(),
+            attempts: HashMap::new(),
+        }
     }
 
     /// Microseconds from the opening of the lab to `at`.
@@ -35,7 +39,11 @@ impl Recorder {
 
     /// Records a fact that was seen at `at`.
     pub fn record_at(&mut self, at: Instant, kind: EventKind) {
-        let event = Event { seq: self.events.len() as u64 + 1, at_us: self.micros(at), kind };
+        let event = Event {
+            seq: self.events.len() as u64 + 1,
+            at_us: self.micros(at),
+            kind,
+        };
         self.events.push(event);
     }
 
@@ -53,13 +61,22 @@ impl Recorder {
 
     fn translate(&mut self, provider: u8, kind: &wire::EventKind) -> EventKind {
         match kind {
-            wire::EventKind::ConnectionOpened { connection, .. } => {
-                EventKind::ConnectionOpened { provider, connection: *connection }
-            }
-            wire::EventKind::ConnectionClosed { connection, end } => {
-                EventKind::ConnectionClosed { provider, connection: *connection, end: *end }
-            }
-            wire::EventKind::Arrived { attempt, connection, nth_on_connection, request, reading } => {
+            wire::EventKind::ConnectionOpened { connection, .. } => EventKind::ConnectionOpened {
+                provider,
+                connection: *connection,
+            },
+            wire::EventKind::ConnectionClosed { connection, end } => EventKind::ConnectionClosed {
+                provider,
+                connection: *connection,
+                end: *end,
+            },
+            wire::EventKind::Arrived {
+                attempt,
+                connection,
+                nth_on_connection,
+                request,
+                reading,
+            } => {
                 EventKind::Attempt {
                     attempt: self.attempt(provider, *attempt),
                     provider,
@@ -86,9 +103,10 @@ impl Recorder {
                 connection: *connection,
                 reason: reason.clone(),
             },
-            wire::EventKind::Held { attempt, stage } => {
-                EventKind::Held { attempt: self.attempt(provider, *attempt), stage: *stage }
-            }
+            wire::EventKind::Held { attempt, stage } => EventKind::Held {
+                attempt: self.attempt(provider, *attempt),
+                stage: *stage,
+            },
             wire::EventKind::FaultFired { attempt, fault } => {
                 let attempt = self.attempt(provider, *attempt);
                 EventKind::FaultFired {
@@ -113,18 +131,23 @@ impl Recorder {
                     body: Payload::new(&answer.body),
                 },
             },
-            wire::EventKind::Ended { attempt, end } => {
-                EventKind::Ended { attempt: self.attempt(provider, *attempt), end: *end }
-            }
-            wire::EventKind::ReceiptSent { message, event_id, status, attempt, answered } => {
-                EventKind::Receipt {
-                    message: message.clone(),
-                    event_id: event_id.clone(),
-                    status: *status,
-                    attempt: *attempt,
-                    answered: *answered,
-                }
-            }
+            wire::EventKind::Ended { attempt, end } => EventKind::Ended {
+                attempt: self.attempt(provider, *attempt),
+                end: *end,
+            },
+            wire::EventKind::ReceiptSent {
+                message,
+                event_id,
+                status,
+                attempt,
+                answered,
+            } => EventKind::Receipt {
+                message: message.clone(),
+                event_id: event_id.clone(),
+                status: *status,
+                attempt: *attempt,
+                answered: *answered,
+            },
             wire::EventKind::Crashed => EventKind::ProviderCrashed { provider },
             wire::EventKind::Restarted => EventKind::ProviderRestarted { provider },
         }
@@ -132,10 +155,15 @@ impl Recorder {
 
     /// The intent that an attempt is for, as recorded.
     pub fn intent_of(&self, wanted: u64) -> Option<usize> {
-        self.events.iter().rev().find_map(|event| match &event.kind {
-            EventKind::Attempt { attempt, intent, .. } if *attempt == wanted => Some(*intent),
-            _ => None,
-        })?
+        self.events
+            .iter()
+            .rev()
+            .find_map(|event| match &event.kind {
+                EventKind::Attempt {
+                    attempt, intent, ..
+                } if *attempt == wanted => Some(*intent),
+                _ => None,
+            })?
     }
 
     /// The record, complete.

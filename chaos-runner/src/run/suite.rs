@@ -125,8 +125,11 @@ async fn scenarios(
 ) -> Result<Suite, Error> {
     let began = Instant::now();
     let policy = &settings.client.policy;
-    let times: Vec<Duration> =
-        settings.plans.iter().map(|plan| estimate::expected(plan, policy)).collect();
+    let times: Vec<Duration> = settings
+        .plans
+        .iter()
+        .map(|plan| estimate::expected(plan, policy))
+        .collect();
     let mut suite = Suite {
         baseline: None,
         runs: Vec::new(),
@@ -154,7 +157,9 @@ async fn scenarios(
     let mut labs = JoinSet::new();
     let mut runs: Vec<Option<ScenarioRun>> = settings.plans.iter().map(|_| None).collect();
     loop {
-        let out_of_time = settings.max_time.is_some_and(|limit| began.elapsed() >= limit);
+        let out_of_time = settings
+            .max_time
+            .is_some_and(|limit| began.elapsed() >= limit);
         if out_of_time && stop.is_none() {
             stop = Some("no time was left (--max-time)".into());
         }
@@ -171,7 +176,9 @@ async fn scenarios(
             let shared = shared.clone();
             labs.spawn(async move { (index, tokio::spawn(one(plan, shared)).await) });
         }
-        let Some(joined) = labs.join_next().await else { break };
+        let Some(joined) = labs.join_next().await else {
+            break;
+        };
         let (index, lab) = joined.map_err(|error| panicked("a lab", error))?;
         let name = &settings.plans[index].name;
         if let Some(run) = lab.map_err(|error| panicked(name, error))?? {
@@ -276,10 +283,17 @@ fn panicked(scenario: &str, error: tokio::task::JoinError) -> Error {
         payload
             .downcast_ref::<String>()
             .cloned()
-            .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .or_else(|| {
+                payload
+                    .downcast_ref::<&str>()
+                    .map(|text| (*text).to_owned())
+            })
             .unwrap_or_else(|| "a panic without words".into())
     } else {
         "it was cancelled".into()
     };
-    Error::Panic { scenario: scenario.to_owned(), what }
+    Error::Panic {
+        scenario: scenario.to_owned(),
+        what,
+    }
 }

@@ -40,7 +40,10 @@ impl Toxiproxy {
                     job(&client);
                 }
             })
-            .map_err(|source| Error::Io { doing: "starting the Toxiproxy thread".into(), source })?;
+            .map_err(|source| Error::Io {
+                doing: "starting the Toxiproxy thread".into(),
+                source,
+            })?;
         Ok(Self { jobs })
     }
 
@@ -54,7 +57,10 @@ impl Toxiproxy {
         doing: &str,
         call: impl FnOnce(&Client) -> Result<T, String> + Send + 'static,
     ) -> Result<T, Error> {
-        let failed = |why: String| Error::Toxiproxy { doing: doing.to_owned(), why };
+        let failed = |why: String| Error::Toxiproxy {
+            doing: doing.to_owned(),
+            why,
+        };
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |client| {
             let result = catch_unwind(AssertUnwindSafe(|| call(client)))
@@ -62,7 +68,9 @@ impl Toxiproxy {
             // Nobody waits any more when the run was interrupted.
             let _unheard = reply.send(result);
         });
-        self.jobs.send(job).map_err(|_| failed("its thread has ended".into()))?;
+        self.jobs
+            .send(job)
+            .map_err(|_| failed("its thread has ended".into()))?;
         match answer.await {
             Ok(result) => result.map_err(failed),
             Err(_) => Err(failed("its thread has ended".into())),

@@ -111,8 +111,10 @@ impl Client {
         for (name, template) in &file.env {
             env.insert(name.clone(), template.render(&values));
         }
-        let workers =
-            file.worker.as_ref().map_or(0, |worker| plan.workers.unwrap_or(worker.workers));
+        let workers = file
+            .worker
+            .as_ref()
+            .map_or(0, |worker| plan.workers.unwrap_or(worker.workers));
         let mut client = Self {
             file,
             values,
@@ -157,7 +159,13 @@ impl Client {
         let (program, arguments) = command.render(&self.file.dir, values);
         let mut env = self.env.clone();
         env.extend(values.environment());
-        Invocation { program, arguments, directory: self.file.dir.clone(), env, stdin: None }
+        Invocation {
+            program,
+            arguments,
+            directory: self.file.dir.clone(),
+            env,
+            stdin: None,
+        }
     }
 
     pub(super) fn has_workers(&self) -> bool {
@@ -197,12 +205,18 @@ impl Client {
     }
 
     pub(super) fn database_url(&self) -> Option<String> {
-        self.file.database.as_ref().map(|url| url.render(&self.values))
+        self.file
+            .database
+            .as_ref()
+            .map(|url| url.render(&self.values))
     }
 
     /// The longest that the scenario may take.
     pub(super) fn limit(&self) -> Duration {
-        self.file.worker.as_ref().map_or(self.file.submit_timeout, |worker| worker.timeout)
+        self.file
+            .worker
+            .as_ref()
+            .map_or(self.file.submit_timeout, |worker| worker.timeout)
     }
 
     /// How long nothing may happen before the client is taken to have stopped: well above

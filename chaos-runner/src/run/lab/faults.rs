@@ -6,10 +6,7 @@
 use std::time::Instant;
 
 use nix::sys::signal::Signal as Kill;
-use stub_provider::{
-    event::End,
-    fault::Stage,
-};
+use stub_provider::{event::End, fault::Stage};
 use toxic_proxy::ConnectionEvent;
 
 use super::{Down, Lab, PlacedToxic, Waiting};
@@ -49,7 +46,8 @@ impl Lab {
                     continue;
                 };
                 if nemesis::is_at(fault, side) {
-                    self.add_toxic(side, fault.id, toxic, None, Some(u64::from(*k))).await?;
+                    self.add_toxic(side, fault.id, toxic, None, Some(u64::from(*k)))
+                        .await?;
                 }
             }
             self.cut_link(side, 1).await?;
@@ -73,13 +71,15 @@ impl Lab {
         for fault in nemesis::due_at_hold(&plan, &live, stage) {
             match &fault.action {
                 Action::Toxic(toxic) => {
-                    self.add_toxic(live.side, fault.id, toxic, Some((number, live)), None).await?;
+                    self.add_toxic(live.side, fault.id, toxic, Some((number, live)), None)
+                        .await?;
                 }
                 Action::Client(client) => {
                     waits |= self.client_fault(fault, client, Some((number, live)), Some(stage))?;
                 }
                 Action::Database(database) => {
-                    self.disturb(fault, database, Some(number), live.intent).await?;
+                    self.disturb(fault, database, Some(number), live.intent)
+                        .await?;
                 }
                 _ => {}
             }
@@ -109,7 +109,10 @@ impl Lab {
             // A real server does not say which toxic acted: one that was in force when the
             // answer left did.
             for index in 0..self.toxics.len() {
-                if self.toxics[index].attempt.is_some_and(|(attempt, _)| attempt == number) {
+                if self.toxics[index]
+                    .attempt
+                    .is_some_and(|(attempt, _)| attempt == number)
+                {
                     self.fired(index);
                 }
             }
@@ -125,7 +128,8 @@ impl Lab {
                         self.client_fault(fault, client, Some((number, live)), None)?;
                     }
                     Action::Database(database) => {
-                        self.disturb(fault, database, Some(number), live.intent).await?;
+                        self.disturb(fault, database, Some(number), live.intent)
+                            .await?;
                     }
                     _ => {}
                 }
@@ -170,7 +174,9 @@ impl Lab {
     /// the provider can see a connection before the proxy has noted that it is open.
     fn at_proxy(&self, side: usize, connection: u64) -> Option<u64> {
         let side = &self.sides[side];
-        self.shared.network.connection(&side.link, *side.peers.get(&connection)?)
+        self.shared
+            .network
+            .connection(&side.link, *side.peers.get(&connection)?)
     }
 
     async fn add_toxic(
@@ -196,9 +202,14 @@ impl Lab {
             self.recorder.record(EventKind::Remark { text });
             return Ok(());
         }
-        let name =
-            network.add_toxic(&self.sides[side].link, &format!("fault-{fault}-{at}"), toxic, bound)
-                .await?;
+        let name = network
+            .add_toxic(
+                &self.sides[side].link,
+                &format!("fault-{fault}-{at}"),
+                toxic,
+                bound,
+            )
+            .await?;
         self.recorder.record(EventKind::FaultApplied {
             fault,
             attempt: attempt.map(|(number, _)| number),
@@ -249,7 +260,8 @@ impl Lab {
         toxic.healed = true;
         let link = &self.sides[toxic.side].link;
         self.shared.network.remove_toxic(link, &toxic.name).await?;
-        self.recorder.record(EventKind::FaultHealed { fault: toxic.fault });
+        self.recorder
+            .record(EventKind::FaultHealed { fault: toxic.fault });
         Ok(())
     }
 
@@ -304,12 +316,21 @@ impl Lab {
                 Down::Silent => network.set_blackhole(link, true).await?,
             }
             self.sides[side].down = Some(down);
-            self.recorder.record(EventKind::FaultApplied { fault: fault.id, attempt: None });
+            self.recorder.record(EventKind::FaultApplied {
+                fault: fault.id,
+                attempt: None,
+            });
             if k == 1 {
                 // The time runs from when the client can try; it is started later.
                 self.client.links_to_heal.push((side, fault.id, lasts));
             } else {
-                self.timers.at(Instant::now() + lasts, Due::HealLink { side, fault: fault.id });
+                self.timers.at(
+                    Instant::now() + lasts,
+                    Due::HealLink {
+                        side,
+                        fault: fault.id,
+                    },
+                );
             }
         }
         Ok(())
@@ -318,7 +339,8 @@ impl Lab {
     /// The client can try from now on: links that are cut from the start heal after their time.
     pub(super) fn start_link_timers(&mut self) {
         for (side, fault, lasts) in std::mem::take(&mut self.client.links_to_heal) {
-            self.timers.at(Instant::now() + lasts, Due::HealLink { side, fault });
+            self.timers
+                .at(Instant::now() + lasts, Due::HealLink { side, fault });
         }
     }
 
@@ -342,7 +364,9 @@ impl Lab {
         for fault in nemesis::due_before_arrival(&plan, ClientStage::Connected, 1) {
             self.at_connect.push((fault.id, side, k));
         }
-        self.shared.network.block_upstream(&self.sides[side].link, k)
+        self.shared
+            .network
+            .block_upstream(&self.sides[side].link, k)
     }
 
     fn stop_at_connect(&mut self, side: usize, id: u64) -> Result<(), Error> {
@@ -369,10 +393,16 @@ impl Lab {
         attempt: Option<(u64, Live)>,
         held: Option<Stage>,
     ) -> Result<bool, Error> {
-        let intent = attempt.and_then(|(_, live)| live.intent).or(fault.intent).unwrap_or(1);
+        let intent = attempt
+            .and_then(|(_, live)| live.intent)
+            .or(fault.intent)
+            .unwrap_or(1);
         let processes = self.processes(client.process(), intent);
         if processes.is_empty() {
-            let text = format!("fault {}: the process that it is for does not run", fault.id);
+            let text = format!(
+                "fault {}: the process that it is for does not run",
+                fault.id
+            );
             self.recorder.record(EventKind::Remark { text });
             return Ok(false);
         }
@@ -386,10 +416,17 @@ impl Lab {
             self.signal(&process, signal, word, Some(fault.id))?;
             match client {
                 ClientFault::Kill(at) => {
-                    self.client.restarting.insert(process.clone(), at.restart_after.0);
+                    self.client
+                        .restarting
+                        .insert(process.clone(), at.restart_after.0);
                     // What the client could still do with the answer, it must not.
                     if let (Some((_, live)), Some(stage)) = (attempt, held) {
-                        self.waiting.push(Waiting { process, side: live.side, id: live.id, stage });
+                        self.waiting.push(Waiting {
+                            process,
+                            side: live.side,
+                            id: live.id,
+                            stage,
+                        });
                         waits = true;
                     }
                 }
@@ -397,7 +434,10 @@ impl Lab {
                     self.client.restarting.insert(process, at.restart_after.0);
                 }
                 ClientFault::Pause(pause) => {
-                    let due = Due::Continue { process, fault: fault.id };
+                    let due = Due::Continue {
+                        process,
+                        fault: fault.id,
+                    };
                     self.timers.at(Instant::now() + pause.lasts.0, due);
                 }
             }
@@ -444,12 +484,19 @@ impl Lab {
             return Ok(());
         }
         let (disturbance, lasts) = match database {
-            DatabaseFault::Lock(at) => (database::lock(url).await?, at.lasts.0),
-            DatabaseFault::Down(at) => (database::down(url).await?, at.lasts.0),
+            DatabaseFault::Lock(at) => (database::lock(&url).await?, at.lasts.0),
+            DatabaseFault::Down(at) => (database::down(&url).await?, at.lasts.0),
         };
         self.disturbances.push((fault.id, disturbance));
-        self.timers.at(Instant::now() + lasts, Due::HealDatabase { fault: fault.id });
-        self.recorder.record(EventKind::FaultFired { fault: fault.id, attempt, intent });
+        self.timers.at(
+            Instant::now() + lasts,
+            Due::HealDatabase { fault: fault.id },
+        );
+        self.recorder.record(EventKind::FaultFired {
+            fault: fault.id,
+            attempt,
+            intent,
+        });
         Ok(())
     }
 

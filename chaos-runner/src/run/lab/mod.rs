@@ -268,7 +268,12 @@ impl Lab {
                 self.sides[index].peers.remove(&connection);
                 Ok(())
             }
-            wire::EventKind::Arrived { attempt, connection, reading, .. } => {
+            wire::EventKind::Arrived {
+                attempt,
+                connection,
+                reading,
+                ..
+            } => {
                 let number = self.recorder.attempt(provider, attempt);
                 self.live.insert(
                     number,

@@ -55,9 +55,16 @@ impl Lab {
         let (signals, inbox) = mpsc::unbounded_channel();
         let mut sides = Vec::new();
         for index in 0..if plan.failover { 2 } else { 1 } {
-            let opened =
-                open_side(index, &plan, &shared, &intents, callback.clone(), &word, &signals)
-                    .await;
+            let opened = open_side(
+                index,
+                &plan,
+                &shared,
+                &intents,
+                callback.clone(),
+                &word,
+                &signals,
+            )
+            .await;
             match opened {
                 Ok(side) => sides.push(side),
                 Err(error) => {
@@ -71,15 +78,24 @@ impl Lab {
             Span(sides[0].provider.retention()).to_string(),
         )]);
         if callback.is_some() {
-            env.insert("SMS_WEBHOOK_SECRET".into(), Config::default().webhook_secret);
+            env.insert(
+                "SMS_WEBHOOK_SECRET".into(),
+                Config::default().webhook_secret,
+            );
         }
         for (index, side) in sides.iter().enumerate() {
-            let name = if index == 0 { "SMS_API_BASE" } else { "SMS_API_BASE_2" };
+            let name = if index == 0 {
+                "SMS_API_BASE"
+            } else {
+                "SMS_API_BASE_2"
+            };
             env.insert(name.into(), format!("http://{}", side.link.addr));
         }
         let client = Client::new(file, &plan, &shared.run, values, env, directory);
-        let has_toxics =
-            plan.faults.iter().any(|fault| matches!(fault.action, Action::Toxic(_)));
+        let has_toxics = plan
+            .faults
+            .iter()
+            .any(|fault| matches!(fault.action, Action::Toxic(_)));
         let one_by_one = plan.one_by_one
             || (shared.network.covers_whole_proxy() && has_toxics && plan.intents.len() > 1);
         Ok(Self {
@@ -147,7 +163,8 @@ impl Lab {
         let closed = close_sides(&shared, sides).await;
         while let Ok(signal) = self.inbox.try_recv() {
             if let Signal::Provider(index, event) = signal {
-                self.recorder.observe(u8::try_from(index + 1).unwrap_or(u8::MAX), &event);
+                self.recorder
+                    .observe(u8::try_from(index + 1).unwrap_or(u8::MAX), &event);
             }
         }
         closed?;
@@ -162,7 +179,6 @@ impl Lab {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "each part of a lab is made once, here")]
 async fn open_side(
     index: usize,
     plan: &Plan,
@@ -181,14 +197,28 @@ async fn open_side(
         callback,
         ..Config::default()
     };
-    let provider =
-        Provider::start(config).await.map_err(|error| Error::Provider(error.to_string()))?;
-    forward(provider.subscribe(), signals.clone(), move |event| Signal::Provider(index, event));
+    let provider = Provider::start(config)
+        .await
+        .map_err(|error| Error::Provider(error.to_string()))?;
+    forward(provider.subscribe(), signals.clone(), move |event| {
+        Signal::Provider(index, event)
+    });
     let name = format!("{word}-{}", index + 1);
-    match shared.network.open(&name, shared.ports.take()?, provider.addr()).await {
+    match shared
+        .network
+        .open(&name, shared.ports.take()?, provider.addr())
+        .await
+    {
         Ok((link, events)) => {
-            forward(events, signals.clone(), move |event| Signal::Connection(index, event));
-            Ok(Side { provider, link, peers: HashMap::new(), down: None })
+            forward(events, signals.clone(), move |event| {
+                Signal::Connection(index, event)
+            });
+            Ok(Side {
+                provider,
+                link,
+                peers: HashMap::new(),
+                down: None,
+            })
         }
         Err(error) => {
             provider.stop().await;
@@ -234,10 +264,18 @@ fn expected(intent: &crate::intent::Intent) -> ExpectedIntent {
 fn lab_word(run: &str, scenario: &str) -> String {
     let tail: String = scenario
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_lowercase()
+            } else {
+                '_'
+            }
+        })
         .take(36)
         .collect();
     // Names that agree in their first 36 characters are told apart by their sum.
-    let sum = scenario.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let sum = scenario.bytes().fold(0_u32, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(byte.into())
+    });
     format!("{run}_{tail}_{sum:08x}")
 }

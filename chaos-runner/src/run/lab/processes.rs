@@ -45,7 +45,10 @@ impl Lab {
             return Ok(());
         }
         let how = exit.map_or("a signal".into(), |code| format!("exit code {code}"));
-        Err(Error::Setup { how, output: output.with_extension("stderr").display().to_string() })
+        Err(Error::Setup {
+            how,
+            output: output.with_extension("stderr").display().to_string(),
+        })
     }
 
     /// Starts the workers, once.
@@ -54,7 +57,13 @@ impl Lab {
             return Ok(());
         }
         self.client.workers_started = true;
-        let Some(ready) = self.client.file.worker.as_ref().map(|worker| worker.ready.clone()) else {
+        let Some(ready) = self
+            .client
+            .file
+            .worker
+            .as_ref()
+            .map(|worker| worker.ready.clone())
+        else {
             self.client.ready = true;
             return Ok(());
         };
@@ -83,7 +92,11 @@ impl Lab {
         self.client.ready = true;
         ready.map_err(|why| {
             let output = self.client.output("worker-1").with_extension("stderr");
-            Error::NotReady { worker: 1, why, output: output.display().to_string() }
+            Error::NotReady {
+                worker: 1,
+                why,
+                output: output.display().to_string(),
+            }
         })
     }
 
@@ -121,7 +134,10 @@ impl Lab {
         })
         .map_err(Error::start(what, table))?;
         self.client.running.insert(process.clone(), (running, nth));
-        self.recorder.record(EventKind::ProcessStarted { process: process.clone(), nth });
+        self.recorder.record(EventKind::ProcessStarted {
+            process: process.clone(),
+            nth,
+        });
         Ok(())
     }
 
@@ -134,7 +150,9 @@ impl Lab {
         fault: Option<u32>,
     ) -> Result<(), Error> {
         if let Some((running, _)) = self.client.running.get(process) {
-            running.signal(signal).map_err(Error::io(format!("sending {word} to the client")))?;
+            running
+                .signal(signal)
+                .map_err(Error::io(format!("sending {word} to the client")))?;
             self.recorder.record(EventKind::ProcessSignalled {
                 process: process.clone(),
                 signal: word.to_owned(),
@@ -161,16 +179,27 @@ impl Lab {
 
     /// A process is gone: lets go what waited for it, and starts it again where that is due.
     pub(super) fn on_process_ended(&mut self, process: Process, nth: u32, exit: Exit) {
-        if self.client.running.get(&process).is_some_and(|(_, running)| *running == nth) {
+        if self
+            .client
+            .running
+            .get(&process)
+            .is_some_and(|(_, running)| *running == nth)
+        {
             self.client.running.remove(&process);
         }
-        self.recorder.record(EventKind::ProcessEnded { process: process.clone(), exit });
-        let (gone, waiting): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|held| held.process == process);
+        self.recorder.record(EventKind::ProcessEnded {
+            process: process.clone(),
+            exit,
+        });
+        let (gone, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|held| held.process == process);
         self.waiting = waiting;
         for held in gone {
-            let waits_on =
-                self.waiting.iter().any(|other| (other.side, other.id) == (held.side, held.id));
+            let waits_on = self
+                .waiting
+                .iter()
+                .any(|other| (other.side, other.id) == (held.side, held.id));
             if !waits_on {
                 self.release(held.side, held.id, held.stage);
             }
@@ -194,7 +223,8 @@ impl Lab {
                     .as_ref()
                     .is_some_and(|worker| worker.restart && worker.until == Until::Settled);
                 if is_kept_up && nth <= RESTARTS {
-                    self.timers.at(Instant::now() + RESTART_PAUSE, Due::Start(process));
+                    self.timers
+                        .at(Instant::now() + RESTART_PAUSE, Due::Start(process));
                 }
             }
             Process::Setup => {}

@@ -24,12 +24,20 @@ impl Lab {
         let settled = self.is_quiet()
             && self.jobs.is_empty()
             && self.client.is_through()
-            && self.plan.intents.iter().all(|intent| self.is_final(intent.number));
+            && self
+                .plan
+                .intents
+                .iter()
+                .all(|intent| self.is_final(intent.number));
         if !settled {
             self.receipts_until = None;
             return false;
         }
-        if !self.sides.iter().any(|side| side.provider.has_receipts_under_way()) {
+        if !self
+            .sides
+            .iter()
+            .any(|side| side.provider.has_receipts_under_way())
+        {
             return true;
         }
         let now = Instant::now();
@@ -100,7 +108,9 @@ impl Lab {
         }
         for intent in &self.plan.intents {
             if !self.beliefs.contains_key(&intent.number) {
-                self.recorder.record(EventKind::Forgotten { intent: intent.number });
+                self.recorder.record(EventKind::Forgotten {
+                    intent: intent.number,
+                });
             }
         }
         Ok(())
@@ -109,15 +119,24 @@ impl Lab {
     /// Notes what changed in the client's outcomes, and looks again while any is not final.
     pub(super) fn on_beliefs(&mut self, beliefs: Vec<Belief>) {
         for belief in beliefs {
-            let intent = self.plan.intents.iter().find(|intent| match &belief.subject {
-                Subject::Intent(id) => intent.id == *id,
-                Subject::To(to) => intent.to == *to,
-            });
+            let intent = self
+                .plan
+                .intents
+                .iter()
+                .find(|intent| match &belief.subject {
+                    Subject::Intent(id) => intent.id == *id,
+                    Subject::To(to) => intent.to == *to,
+                });
             if let Some(number) = intent.map(|intent| intent.number) {
                 self.believe(number, belief.outcome, belief.attempts);
             }
         }
-        if !self.plan.intents.iter().all(|intent| self.is_final(intent.number)) {
+        if !self
+            .plan
+            .intents
+            .iter()
+            .all(|intent| self.is_final(intent.number))
+        {
             self.want_probe(self.client.probe_interval());
         }
     }
@@ -126,7 +145,11 @@ impl Lab {
     pub(super) fn believe(&mut self, intent: usize, outcome: Outcome, attempts: Option<u32>) {
         if self.beliefs.insert(intent, (outcome, attempts)) != Some((outcome, attempts)) {
             self.last_activity = Instant::now();
-            self.recorder.record(EventKind::Believed { intent, outcome, attempts });
+            self.recorder.record(EventKind::Believed {
+                intent,
+                outcome,
+                attempts,
+            });
         }
     }
 }

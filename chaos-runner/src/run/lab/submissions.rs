@@ -16,8 +16,7 @@ use crate::{
     intent::Intent,
     run::{
         error::Error,
-        front_door,
-        nemesis,
+        front_door, nemesis,
         process::{Exit, Invocation, Running},
     },
 };
@@ -51,7 +50,10 @@ impl Lab {
             .plan
             .intents
             .iter()
-            .map(|intent| Job { intent: intent.number, submission: Submission::First })
+            .map(|intent| Job {
+                intent: intent.number,
+                submission: Submission::First,
+            })
             .collect();
         if matches!(self.client.file.submit, Submit::Stdin(_)) {
             // One command takes them all.
@@ -96,13 +98,15 @@ impl Lab {
         let under_way = |other: &Job| other.intent == job.intent;
         if job.submission != Submission::First {
             return !self.client.submitting.iter().any(under_way)
-                && !self.client.restarting.contains_key(&Process::Submit(job.intent));
+                && !self
+                    .client
+                    .restarting
+                    .contains_key(&Process::Submit(job.intent));
         }
         if self.workers_come_first() && !self.client.ready {
             return false;
         }
-        !self.one_by_one
-            || (self.is_quiet() && (1..job.intent).all(|before| self.is_final(before)))
+        !self.one_by_one || (self.is_quiet() && (1..job.intent).all(|before| self.is_final(before)))
     }
 
     /// Submits an intent for the first time, with whatever its caller does wrong.
@@ -111,36 +115,57 @@ impl Lab {
         let mut abandoned = false;
         let mut at_once = false;
         for fault in &plan.faults {
-            let Action::Submit(submit) = &fault.action else { continue };
+            let Action::Submit(submit) = &fault.action else {
+                continue;
+            };
             if fault.intent.is_some_and(|wanted| wanted != intent) {
                 continue;
             }
             match submit {
                 SubmitFault::Duplicate(_) => {
-                    self.jobs.push_front(Job { intent, submission: Submission::Again });
+                    self.jobs.push_front(Job {
+                        intent,
+                        submission: Submission::Again,
+                    });
                 }
                 SubmitFault::Conflict(_) => {
-                    self.jobs.push_front(Job { intent, submission: Submission::Conflicting });
+                    self.jobs.push_front(Job {
+                        intent,
+                        submission: Submission::Conflicting,
+                    });
                 }
                 SubmitFault::Abandon(_) => {
                     abandoned = true;
-                    self.jobs.push_front(Job { intent, submission: Submission::Again });
+                    self.jobs.push_front(Job {
+                        intent,
+                        submission: Submission::Again,
+                    });
                 }
                 SubmitFault::Concurrent(_) => at_once = true,
             }
-            let kind = EventKind::FaultFired { fault: fault.id, attempt: None, intent: Some(intent) };
+            let kind = EventKind::FaultFired {
+                fault: fault.id,
+                attempt: None,
+                intent: Some(intent),
+            };
             self.recorder.record(kind);
         }
         self.submit_first(intent, abandoned)?;
         if at_once {
-            self.repeat(Job { intent, submission: Submission::Again })?;
+            self.repeat(Job {
+                intent,
+                submission: Submission::Again,
+            })?;
         }
         Ok(())
     }
 
     /// Submits an intent; its command is the process that faults are for.
     pub(super) fn submit_first(&mut self, intent: usize, abandoned: bool) -> Result<(), Error> {
-        let job = Job { intent, submission: Submission::First };
+        let job = Job {
+            intent,
+            submission: Submission::First,
+        };
         let Some(values) = self.note_submission(job) else {
             return Ok(());
         };
@@ -191,19 +216,33 @@ impl Lab {
     /// Records that a submission begins, and fills its values in.
     fn note_submission(&mut self, job: Job) -> Option<Values> {
         let plan = Arc::clone(&self.plan);
-        let intent = plan.intents.iter().find(|intent| intent.number == job.intent)?;
+        let intent = plan
+            .intents
+            .iter()
+            .find(|intent| intent.number == job.intent)?;
         let now = Instant::now();
-        let expires_at_us = intent.expires_after.map(|after| self.recorder.micros(now + after));
+        let expires_at_us = intent
+            .expires_after
+            .map(|after| self.recorder.micros(now + after));
         self.recorder.record_at(
             now,
-            EventKind::Submitted { intent: job.intent, submission: job.submission, expires_at_us },
+            EventKind::Submitted {
+                intent: job.intent,
+                submission: job.submission,
+                expires_at_us,
+            },
         );
         self.client.submitting.push(job);
         let values = match job.submission {
-            Submission::Conflicting => IntentValues::new(&with_other_words(intent), Timestamp::now()),
+            Submission::Conflicting => {
+                IntentValues::new(&with_other_words(intent), Timestamp::now())
+            }
             Submission::First | Submission::Again => IntentValues::new(intent, Timestamp::now()),
         };
-        Some(Values { intent: Some(values), ..self.client.values.clone() })
+        Some(Values {
+            intent: Some(values),
+            ..self.client.values.clone()
+        })
     }
 
     fn submit_invocation(&self, command: &CommandLine, values: &Values) -> Invocation {
@@ -238,7 +277,9 @@ impl Lab {
         let sends_itself = !self.client.has_workers();
         for number in intent.map_or(1..=plan.intents.len(), |number| number..=number) {
             for fault in nemesis::due_before_arrival(&plan, ClientStage::Submitted, number) {
-                let Action::Client(client) = &fault.action else { continue };
+                let Action::Client(client) = &fault.action else {
+                    continue;
+                };
                 let at_submit = sends_itself || client.process() == ClientProcess::Submit;
                 let place = (fault.id, intent);
                 if at_submit == intent.is_some() && !self.done.contains(&place) {
@@ -251,23 +292,40 @@ impl Lab {
     }
 
     /// A submission is through.
-    pub(super) fn on_submit_ended(&mut self, intent: usize, submission: Submission, end: SubmitEnd) {
+    pub(super) fn on_submit_ended(
+        &mut self,
+        intent: usize,
+        submission: Submission,
+        end: SubmitEnd,
+    ) {
         let job = Job { intent, submission };
         self.client.submitting.retain(|other| *other != job);
         let (exit, status, accepted) = match (end, &self.client.file.submit) {
-            (SubmitEnd::Http(status), Submit::Http(http)) => {
-                (None, status, status.is_some_and(|status| http.accepts(status)))
-            }
+            (SubmitEnd::Http(status), Submit::Http(http)) => (
+                None,
+                status,
+                status.is_some_and(|status| http.accepts(status)),
+            ),
             (SubmitEnd::Http(status), _) => (None, status, false),
             (SubmitEnd::Command(exit), _) => (exit, None, exit == Some(0)),
         };
         let intents: Vec<usize> = if matches!(self.client.file.submit, Submit::Stdin(_)) {
-            self.plan.intents.iter().map(|intent| intent.number).collect()
+            self.plan
+                .intents
+                .iter()
+                .map(|intent| intent.number)
+                .collect()
         } else {
             vec![intent]
         };
         for intent in intents {
-            self.recorder.record(EventKind::SubmitEnded { intent, submission, exit, status, accepted });
+            self.recorder.record(EventKind::SubmitEnded {
+                intent,
+                submission,
+                exit,
+                status,
+                accepted,
+            });
             if accepted {
                 self.client.accepted.insert(intent);
             } else {
@@ -286,5 +344,8 @@ impl Lab {
 
 /// The same intent with other words: what a caller must not get away with.
 fn with_other_words(intent: &Intent) -> Intent {
-    Intent { body: format!("{} (changed)", intent.body), ..intent.clone() }
+    Intent {
+        body: format!("{} (changed)", intent.body),
+        ..intent.clone()
+    }
 }
