@@ -69,3 +69,49 @@ impl Schedule {
         self.waiting.drain(..).map(|(_, item)| item).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use tokio::time::Duration;
+
+    use super::*;
+    use crate::item::Chunk;
+
+    #[test]
+    fn data_counts_as_received_when_it_leaves() {
+        let now = Instant::now();
+        let due = now + Duration::from_millis(100);
+        let mut schedule = Schedule::default();
+        schedule.at(
+            due,
+            Item::Data(Chunk {
+                bytes: Bytes::from_static(b"a"),
+                received: now,
+            }),
+        );
+        assert_eq!(schedule.pop_due(now), None);
+        let expected = Item::Data(Chunk {
+            bytes: Bytes::from_static(b"a"),
+            received: due,
+        });
+        assert_eq!(
+            schedule.pop_due(due),
+            Some(expected),
+            "two latencies add up"
+        );
+    }
+
+    #[test]
+    fn nothing_overtakes_what_is_held_for_ever() {
+        let now = Instant::now();
+        let mut schedule = Schedule::default();
+        schedule.never(Item::End(End::Fin));
+        schedule.at(now, Item::End(End::Close));
+        assert_eq!((schedule.pop_due(now), schedule.next()), (None, None));
+        assert_eq!(
+            schedule.take_all(),
+            [Item::End(End::Fin), Item::End(End::Close)]
+        );
+    }
+}

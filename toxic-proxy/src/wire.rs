@@ -92,6 +92,8 @@ impl Wire {
                 match pumped {
                     Pumped::Waiting(at) => deadline = earlier(deadline, at),
                     Pumped::Ended(End::Reset) => return Poll::Ready(Finish::Reset),
+                    // What was on its way has arrived; now the reset that followed it.
+                    Pumped::Ended(_) if self.lost => return Poll::Ready(Finish::Reset),
                     Pumped::Ended(end) => {
                         self.deliver_end(stream, end, other, cx, report);
                         again = true;

@@ -5,7 +5,8 @@ mod support;
 use support::{Lab, PROXY, Seen, abort, next, pass, rest};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
-use toxic_proxy::{ConnectionEvent, NewProxy, Peer, SideEnd};
+use toxic_proxy::toxics::{Bandwidth, Latency};
+use toxic_proxy::{ConnectionEvent, NewProxy, Peer, SideEnd, Stream, Toxic};
 
 #[tokio::test]
 async fn bytes_pass_unchanged_both_ways() {
@@ -142,6 +143,44 @@ async fn a_reset_after_a_half_close_reaches_the_other_side_without_any_traffic()
             .expect("an event");
         error = provider.take_error().expect("readable");
     }
+}
+
+#[tokio::test]
+async fn a_reset_follows_the_data_that_is_still_on_its_way() {
+    let mut lab = Lab::new().await;
+    let latency = Latency {
+        latency: 100,
+        jitter: 0,
+    };
+    lab.engine
+        .add_toxic(PROXY, Toxic::new(Stream::Upstream, latency))
+        .expect("added");
+    let (mut client, mut provider) = lab.pair().await;
+    client.write_all(b"request").await.expect("written");
+    client.shutdown().await.expect("shut");
+    let fin = ConnectionEvent::PeerEnded {
+        id: 1,
+        peer: Peer::Client,
+        how: SideEnd::Fin,
+    };
+    lab.event(|event| (*event == fin).then_some(())).await;
+    abort(client);
+    assert_eq!(rest(&mut provider).await, (b"request".to_vec(), Seen::Rst));
+}
+
+#[tokio::test]
+async fn data_that_nobody_reads_does_not_turn_a_close_into_a_reset() {
+    let lab = Lab::new().await;
+    lab.engine
+        .add_toxic(PROXY, Toxic::new(Stream::Upstream, Bandwidth { rate: 0 }))
+        .expect("added");
+    let (mut client, _provider) = lab.pair().await;
+    client.write_all(&vec![7; 200_000]).await.expect("written");
+    lab.engine
+        .set_enabled(PROXY, false)
+        .await
+        .expect("disabled");
+    assert_eq!(next(&mut client).await, Seen::Fin);
 }
 
 #[tokio::test]

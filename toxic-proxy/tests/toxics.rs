@@ -378,6 +378,44 @@ async fn toxicity_replays_with_the_seed() {
 }
 
 #[tokio::test]
+async fn an_update_draws_toxicity_again() {
+    let lab = Lab::new().await;
+    add(
+        &lab,
+        Toxic::new(
+            DOWN,
+            Latency {
+                latency: 1,
+                jitter: 0,
+            },
+        )
+        .with_toxicity(0.5),
+    );
+    let mut pairs = Vec::new();
+    for _ in 0..10 {
+        pairs.push(lab.pair().await);
+    }
+    for _ in 0..64 {
+        let update = ToxicUpdate {
+            attributes: None,
+            toxicity: Some(0.5),
+        };
+        lab.engine
+            .update_toxic(PROXY, "latency_downstream", update)
+            .expect("updated");
+        for (client, provider) in &mut pairs {
+            pass(provider, client, b"x").await;
+        }
+    }
+    let connections = lab.engine.connections(PROXY).expect("there");
+    assert!(
+        connections
+            .iter()
+            .all(|connection| connection.toxics == ["latency_downstream"])
+    );
+}
+
+#[tokio::test]
 async fn adding_and_removing_one_toxic_does_not_draw_another_again() {
     let lab = Lab::new().await;
     add(
