@@ -97,6 +97,7 @@ impl Connection {
         counters: Arc<Counters>,
     ) {
         let _done = self.done.clone().drop_guard();
+        // Fails only on a socket that is gone already, which the first read tells.
         let _ = client.set_nodelay(true);
         let dialled = tokio::select! {
             dialled = TcpStream::connect(&upstream) => Some(dialled),

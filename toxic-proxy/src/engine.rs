@@ -11,7 +11,8 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::error::Error;
-use crate::proxy::{Closing, NewProxy, Proxy, ProxyInfo, ProxyUpdate, resolve};
+use crate::proxy::{Closing, Proxy, resolve};
+use crate::proxy_info::{NewProxy, ProxyInfo, ProxyUpdate};
 use crate::toxic::Toxic;
 use crate::toxics::Attributes;
 use crate::traffic::{ConnectionEvent, ConnectionInfo};

@@ -5,7 +5,7 @@
 //!
 //! - [`Server`]: an engine with its HTTP API on a socket (`server`, `api`).
 //! - [`Engine`]: proxies by name, and every operation on them (`engine`, `config`).
-//! - `proxy`, `listener`: one proxy, its socket, its toxics, its connections.
+//! - `proxy`, `proxy_info`, `listener`: one proxy, its socket, its toxics, its connections.
 //! - `connection`, `wire`, `half`, `pump`: two sockets, and how bytes and ends
 //!   pass between them.
 //! - `link`, `stage`, `schedule`, `item`: the chain of toxics of one direction,
@@ -65,6 +65,7 @@ mod listener;
 #[cfg(test)]
 mod properties;
 mod proxy;
+mod proxy_info;
 mod pump;
 mod schedule;
 mod seed;
@@ -78,7 +79,7 @@ mod wire;
 pub use api::VERSION;
 pub use engine::{Engine, ToxicUpdate};
 pub use error::Error;
-pub use proxy::{NewProxy, ProxyInfo, ProxyUpdate};
+pub use proxy_info::{NewProxy, ProxyInfo, ProxyUpdate};
 pub use server::{Config, Server};
 pub use toxic::{Stream, Toxic};
 pub use toxics::Attributes;

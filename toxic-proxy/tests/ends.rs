@@ -181,6 +181,8 @@ async fn data_that_nobody_reads_does_not_turn_a_close_into_a_reset() {
         .await
         .expect("disabled");
     assert_eq!(next(&mut client).await, Seen::Fin);
+    // An RST after the FIN would be an error of the socket.
+    assert!(client.take_error().expect("readable").is_none());
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::proxy::{NewProxy, ProxyUpdate};
+use crate::proxy_info::{NewProxy, ProxyUpdate};
 use crate::toxic::{Stream, Toxic};
 use crate::toxics::Attributes;
 

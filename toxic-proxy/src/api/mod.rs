@@ -16,7 +16,7 @@ use tokio::time::{Duration, timeout};
 use self::body::Members;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::proxy::ProxyInfo;
+use crate::proxy_info::ProxyInfo;
 
 /// The most bytes that the body of a request may have.
 const BODY_LIMIT: usize = 1 << 20;
