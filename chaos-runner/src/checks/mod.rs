@@ -214,11 +214,7 @@ pub const CHECKS: &[Check] = &[
     check("never-on-wire", never_on_wire::check),
     check("given-up", given_up::check),
     check("permanent", permanent::check),
-    Check {
-        name: "retry-after",
-        tag: Some("retry-after"),
-        run: retry_after::check,
-    },
+    check("retry-after", retry_after::check),
     Check {
         name: "spread",
         tag: Some("jitter"),
@@ -230,11 +226,7 @@ pub const CHECKS: &[Check] = &[
         run: growth::check,
     },
     check("attempt-count", attempt_count::check),
-    Check {
-        name: "overlap",
-        tag: Some("overlap"),
-        run: overlap::check,
-    },
+    check("overlap", overlap::check),
     check("expiry", expiry::check),
     check("receipts", receipts::check),
     check("failover", failover::check),

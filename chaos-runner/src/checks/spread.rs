@@ -12,10 +12,12 @@ use crate::history::{
 
 /// The highest chance of a false alarm in one history, over all the groups that are tested.
 pub(crate) const FALSE_ALARM: f64 = 1e-6;
-/// Below this base the scheduler's noise hides what there is to see, in microseconds.
-const LEAST_BASE_US: u64 = 200_000;
-/// The part of the waits that must lie together.
+/// A wait with a shorter limit does not stand out from the scheduler's noise, in microseconds.
+const LEAST_LIMIT_US: u64 = 200_000;
+/// The part of the first waits that must lie together.
 const SHARE: f64 = 0.9;
+/// The part of later waits: decorrelated jitter can leave up to seven in ten of them at its cap.
+const LATER_SHARE: f64 = 0.96;
 /// The width of the window in which they do, as a part of the narrowest range that a jitter of
 /// any known kind draws from (equal jitter: half of the limit).
 const WINDOW: f64 = 0.2;
@@ -23,6 +25,7 @@ const WINDOW: f64 = 0.2;
 /// Cites the requests that came back together.
 pub(super) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
+    // An absent promise is not checked, and a promise of equal waits is kept by equal waits.
     let Some(backoff) = view
         .history
         .client
@@ -31,28 +34,18 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         .as_ref()
         .filter(|b| b.jitter)
     else {
-        seen.open("the client promises no jitter");
         return seen;
     };
-    let limit = backoff.base.0.min(backoff.cap.0).as_micros();
-    let limit = u64::try_from(limit).unwrap_or(u64::MAX);
-    if limit < LEAST_BASE_US {
-        seen.open(format!(
-            "a base of {} ms does not stand out from the scheduler's noise: 200 ms or more is needed",
-            limit / 1_000
-        ));
-        return seen;
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a part of a wait of seconds fits"
-    )]
-    let width = (limit as f64 / 2.0 * WINDOW) as u64;
+    let micros = |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+    let (base, cap) = (micros(backoff.base.0), micros(backoff.cap.0));
     let mut enough = false;
     let deepest = view.history.client.policy.max_attempts.unwrap_or(8).min(8);
     for nth in 0..deepest as usize {
+        let limit = base.saturating_mul(1 << nth).min(cap);
+        if limit < LEAST_LIMIT_US {
+            continue;
+        }
+        let width = window(limit);
         let mut waits: Vec<(u64, u64, u64)> = view
             .intents()
             .filter_map(|i| {
@@ -68,12 +61,13 @@ pub(super) fn check(view: &View<'_>) -> Observed {
             .collect();
         waits.sort_unstable();
         let (first, count) = densest(&waits, width);
-        let chance = f64::from(deepest) * false_alarm(waits.len(), needed(waits.len()));
+        let together = needed(waits.len(), nth);
+        let chance = f64::from(deepest) * false_alarm(waits.len(), together);
         if chance > FALSE_ALARM {
             continue;
         }
         enough = true;
-        if count >= needed(waits.len()) {
+        if count >= together {
             let together = &waits[first..first + count];
             seen.saw(Symptom {
                 kind: SymptomKind::WaitsCluster,
@@ -92,7 +86,11 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         }
     }
     if !enough {
-        seen.open("not enough samples: 14 or more intents must be refused and come back");
+        seen.open(format!(
+            "not enough samples: 15 or more intents must be refused and come back after waits of \
+             up to {} ms or more",
+            LEAST_LIMIT_US / 1_000
+        ));
     }
     seen
 }
@@ -121,16 +119,29 @@ fn densest(sorted: &[(u64, u64, u64)], width: u64) -> (usize, usize) {
         .unwrap_or((0, 0))
 }
 
-/// How many of `n` waits must lie together.
-fn needed(n: usize) -> usize {
+/// How wide the window is, for waits with this limit.
+fn window(limit_us: u64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a part of a wait fits"
+    )]
+    let width = (limit_us as f64 / 2.0 * WINDOW) as u64;
+    width
+}
+
+/// How many of `n` waits before retry `nth` (from 0) must lie together.
+fn needed(n: usize, nth: usize) -> usize {
+    let share = if nth == 0 { SHARE } else { LATER_SHARE };
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         clippy::cast_precision_loss,
         reason = "a count of intents"
     )]
-    let share = (n as f64 * SHARE).ceil() as usize;
-    share.max(2)
+    let count = (n as f64 * share).ceil() as usize;
+    count.max(2)
 }
 
 /// The chance that some window holds `m` of `n` waits of a client with jitter: at most one window
@@ -244,29 +255,28 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_a_short_base_or_no_promise_decide_nothing() {
-        for history in [
-            herd(&[400; 8]),
-            {
-                let mut h = herd(&[50; 50]);
-                h.client.policy.backoff = Some(backoff(50, 200));
-                h
-            },
-            {
-                let mut h = herd(&[400; 50]);
-                h.client.policy.backoff = None;
-                h
-            },
-        ] {
+    fn few_samples_or_short_waits_decide_nothing() {
+        for history in [herd(&[400; 8]), {
+            let mut h = herd(&[50; 50]);
+            h.client.policy.backoff = Some(backoff(50, 200));
+            h
+        }] {
             let seen = check(&View::new(&history));
             assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
         }
     }
 
     #[test]
+    fn without_a_promise_there_is_nothing_to_check() {
+        let mut history = herd(&[400; 50]);
+        history.client.policy.backoff = None;
+        assert_eq!(check(&View::new(&history)), Observed::default());
+    }
+
+    #[test]
     fn the_chance_of_a_false_alarm_is_as_stated() {
-        assert!(8.0 * false_alarm(50, needed(50)) < FALSE_ALARM);
-        assert!(8.0 * false_alarm(10, needed(10)) > FALSE_ALARM);
+        assert!(8.0 * false_alarm(50, needed(50, 0)) < FALSE_ALARM);
+        assert!(8.0 * false_alarm(10, needed(10, 0)) > FALSE_ALARM);
         assert!((binomial_at_least(10, 0, 0.3) - 1.0).abs() < 1e-9);
     }
 }

@@ -192,7 +192,13 @@ fn cause(view: &View<'_>, intent: usize, from: &AttemptView<'_>, to: &AttemptVie
     if seen != Reply::Success && retention_passed(view, intent, from, to) {
         return Cause::Retention;
     }
+    let stood_still = view
+        .pauses
+        .iter()
+        .any(|m| (from.arrived.seq..to.arrived.seq).contains(&m.seq));
     match seen {
+        // The answer came while nobody could read it, and perhaps nobody did in time.
+        Reply::Success if stood_still => Cause::Ambiguous,
         Reply::Success => Cause::Success,
         Reply::BrokenSuccess => Cause::BrokenSuccess,
         Reply::Refused(_) => {

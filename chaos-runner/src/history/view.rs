@@ -128,6 +128,8 @@ pub struct View<'h> {
     pub attempts: Vec<AttemptView<'h>>,
     /// What was done to the client's sending processes.
     pub violence: Vec<Violence<'h>>,
+    /// When one of the client's processes was made to stand still.
+    pub pauses: Vec<Mark>,
     /// The receipts.
     pub receipts: Vec<ReceiptView<'h>>,
     /// Faults that acted: when, which, on which attempt, for which intent.
@@ -155,6 +157,7 @@ impl<'h> View<'h> {
             history,
             attempts: Vec::new(),
             violence: Vec::new(),
+            pauses: Vec::new(),
             receipts: Vec::new(),
             fired: Vec::new(),
             applied: Vec::new(),
@@ -187,6 +190,9 @@ impl<'h> View<'h> {
                 fault: Some(_),
             } if signal == "kill" || signal == "terminate" => {
                 self.violence.push(Violence { mark, process });
+            }
+            EventKind::ProcessSignalled { signal, .. } if signal == "pause" => {
+                self.pauses.push(mark);
             }
             EventKind::ConnectionOpened {
                 provider,

@@ -191,7 +191,7 @@ fn row(view: &View<'_>, event: &Event, intent: Option<usize>, shown: &[u64]) -> 
             intent: of,
         } if attempt.map_or(of.is_none() || *of == intent, |a| shown.contains(&a)) => {
             let (at, text) = match view.fault(*fault) {
-                Some(f) => (column(&f.action), f.text.clone()),
+                Some(f) => (column(&f.action), what(&f.text).to_owned()),
                 None => (PROVIDER, format!("fault {fault}")),
             };
             Some(note(at, format!("⚡ {text}")))
@@ -332,6 +332,23 @@ fn on_the_wire(view: &View<'_>, kind: &EventKind) -> Option<Drawn> {
 
 fn note(at: usize, text: String) -> Drawn {
     Drawn::Note { at, text }
+}
+
+/// A fault's text without its place, which the diagram shows.
+fn what(text: &str) -> &str {
+    [
+        "toxic.",
+        "connect.",
+        "provider.",
+        "receipt.",
+        "client.",
+        "database.",
+        "submit.",
+    ]
+    .iter()
+    .filter_map(|domain| text.find(domain))
+    .min()
+    .map_or(text, |at| &text[at..])
 }
 
 /// At whose line a fault is noted.

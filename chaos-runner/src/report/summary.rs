@@ -117,14 +117,17 @@ pub fn summary(suite: &SuiteResult) -> String {
     text
 }
 
-/// The scenario that shows a kind with the fewest events, and the others.
+/// The scenario that shows a kind most clearly (surely, alone, with the fewest events), and the
+/// others.
 fn clearest<'s>(
     scenarios: &[&'s ScenarioResult],
     kind: crate::bug_kind::BugKind,
 ) -> Option<(&'s ScenarioResult, Vec<&'s ScenarioResult>)> {
     let size = |s: &ScenarioResult| {
         let unsure = s.findings.iter().any(|f| f.kind == kind && f.or_narrower);
-        (unsure, s.history.as_ref().map_or(0, |h| h.events.len()))
+        let beside = s.counting().count();
+        let events = s.history.as_ref().map_or(0, |h| h.events.len());
+        (unsure, beside, events)
     };
     let first = *scenarios.iter().min_by_key(|s| size(s))?;
     let others = scenarios
