@@ -248,3 +248,16 @@ fn help_names_the_exit_codes() {
         .success()
         .stdout(predicate::str::contains("130 interrupted"));
 }
+
+/// The client that `init` writes needs `sh` and `curl`, as its first line of comments says.
+#[test]
+fn what_init_writes_runs_and_passes_as_it_is() {
+    let dir = tempfile::tempdir().expect("a directory");
+    chaos().current_dir(dir.path()).arg("init").assert().success();
+    chaos()
+        .current_dir(dir.path())
+        .args(["run", "scenarios/first.toml"])
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("1 passed of 1 scenario"));
+}
