@@ -3,15 +3,18 @@
 //!
 //! Owns the loop that waits for whatever happens next and answers it, and the promise that
 //! everything is healed and ended on every way out. What an observation means for the faults is in
-//! [`faults`], the client is in [`client`], [`processes`] and [`submissions`], and the question
+//! [`faults`] (which uses [`toxics`], [`links`] and [`disturb`]), the client is in [`client`], [`processes`] and [`submissions`], and the question
 //! whether anything is still due is in [`settle`].
 
 mod client;
+mod disturb;
 mod faults;
+mod links;
 mod open;
 mod processes;
 mod settle;
 mod submissions;
+mod toxics;
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
