@@ -30,7 +30,7 @@ pub(crate) struct Decision {
     /// lookup that was answered counts too.
     pub(crate) accepted: bool,
     /// The message, where this very attempt had it accepted.
-    pub(crate) delivery: Option<Arc<Delivery>>,
+    pub(crate) delivery: Option<Delivery>,
 }
 
 impl Decision {
@@ -67,8 +67,8 @@ impl Core {
                     return None;
                 }
                 Claim::InFlight => Decision::plain(in_flight()),
-                Claim::Refused { retry_after } => {
-                    Decision::plain(in_flight().retry_after(*retry_after))
+                Claim::Refused(refusal) => {
+                    Decision::plain(in_flight().retry_after(refusal.retry_after))
                 }
                 Claim::Mismatch => Decision::plain(Reply::problem(
                     self.profile.key.mismatch,

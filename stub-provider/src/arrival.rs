@@ -146,27 +146,22 @@ impl Core {
                 .attempt(reading.to.as_deref(), reading.text.as_deref())
         };
         reading.intent = matched.map(|(intent, _)| intent);
-        let (by_key, standing) = match stake {
-            Some((key, fingerprint)) => {
-                let (by_key, claim) =
-                    self.ledger
-                        .arrive(key.clone(), fingerprint, id, reading.intent, came.at);
-                let ticket = Ticket {
-                    core: self.clone(),
-                    id: key,
-                    fingerprint,
-                    attempt: id,
-                    won: matches!(claim, Claim::Won),
-                };
-                (by_key, Standing::Keyed(ticket, claim))
-            }
-            None => {
-                let by_recipient = self.count_keyless(reading.to.as_deref().unwrap_or_default());
-                (
-                    by_recipient,
-                    wrong.map_or(Standing::Keyless, Standing::Wrong),
-                )
-            }
+        let (by_key, standing) = if let Some((key, fingerprint)) = stake {
+            let (by_key, claim) =
+                self.ledger
+                    .arrive(key.clone(), fingerprint, id, reading.intent, came.at);
+            let ticket = Ticket {
+                core: self.clone(),
+                id: key,
+                fingerprint,
+                attempt: id,
+                won: matches!(claim, Claim::Won),
+            };
+            (by_key, Standing::Keyed(ticket, claim))
+        } else {
+            let by_recipient = self.count_keyless(reading.to.as_deref().unwrap_or_default());
+            let standing = wrong.map_or(Standing::Keyless, Standing::Wrong);
+            (by_recipient, standing)
         };
         reading.ordinal = matched.map_or(by_key, |(_, ordinal)| ordinal);
         let attempt = Arc::new(Attempt::new(id, came, reading, by_key, sender));
@@ -230,7 +225,7 @@ impl Core {
             attempt: attempt.id,
             connection: attempt.connection,
             nth_on_connection: attempt.nth_on_connection,
-            request: attempt.request(),
+            request: attempt.request.seen(),
             reading: Arc::new(attempt.reading.clone()),
         });
     }

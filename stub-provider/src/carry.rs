@@ -17,10 +17,11 @@ use hyper::{
 use crate::{
     accept::Decision,
     arrival::{Standing, Ticket},
-    core::{Core, Life},
+    core::Core,
+    era::Era,
     event::{Answer, End, EventKind},
     fault::{Ending, Garble, Garbling, Part, ProviderFault, RateLimit, Respond, Stage, Truncate},
-    ledger::Claim,
+    ledger::{Claim, Refusal},
     message::{push_hex, scramble},
     record::Attempt,
     reply::Reply,
@@ -72,7 +73,7 @@ impl Outcome {
 /// One attempt under way.
 pub(crate) struct Carry {
     pub(crate) core: Arc<Core>,
-    pub(crate) life: Arc<Life>,
+    pub(crate) era: Arc<Era>,
     pub(crate) attempt: Arc<Attempt>,
     pub(crate) standing: Standing,
 }
@@ -147,7 +148,10 @@ impl Carry {
             ProviderFault::InFlight(work) => {
                 if let Standing::Keyed(ticket, _) = &self.standing {
                     let ledger = &self.core.ledger;
-                    ledger.refuse(&ticket.id, Some(work.retry_after));
+                    let refusal = Refusal {
+                        retry_after: work.retry_after,
+                    };
+                    ledger.refuse(&ticket.id, Some(refusal));
                     self.core.clock.sleep(work.lasts.0).await;
                     ledger.refuse(&ticket.id, None);
                 } else {
@@ -169,7 +173,7 @@ impl Carry {
             ProviderFault::Redirect(redirect) => {
                 let status =
                     StatusCode::from_u16(redirect.status).unwrap_or(StatusCode::TEMPORARY_REDIRECT);
-                let target = format!("/redirected{}", self.attempt.uri.path());
+                let target = format!("/redirected{}", self.attempt.request.path());
                 Outcome::answer(
                     Reply::problem(status, None, "ask again at the Location")
                         .with(header::LOCATION, &target),
@@ -210,7 +214,7 @@ impl Carry {
             ProviderFault::Truncate(cut) => self.truncate(&cut, &answer()),
             ProviderFault::Garble(garble) => self.garble(&garble, &answer()),
             ProviderFault::Crash(crash) => {
-                self.life.crash(crash);
+                self.era.crash(crash);
                 // The crash drops this very work at its next wait.
                 std::future::pending().await
             }

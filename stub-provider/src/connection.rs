@@ -6,6 +6,7 @@
 
 use std::{
     convert::Infallible,
+    future::poll_fn,
     pin::Pin,
     sync::{Arc, atomic::Ordering},
     task::{Context, Poll},
@@ -24,9 +25,10 @@ use tokio::sync::oneshot;
 
 use crate::{
     admin,
-    arrival::Asked,
+    arrival::{Asked, Standing},
     carry::{Carry, Outcome},
-    core::{Core, Life},
+    core::Core,
+    era::Era,
     event::{End, EventKind},
     place::form_fields,
     record::{Arrival, Attempt},
@@ -43,20 +45,21 @@ pub(crate) struct Stop;
 /// Ends whatever is open on a line, however its task ends.
 struct Closing {
     line: Arc<Line>,
-    life: Arc<Life>,
+    era: Arc<Era>,
     end: Option<End>,
 }
 
 impl Drop for Closing {
     fn drop(&mut self) {
         let line = &self.line;
+        self.era.leave(line.id);
         let forced = self.end.or_else(|| line.gone());
-        line.finish(forced.unwrap_or_else(|| self.life.end()));
-        let end = match (self.end, line.gone()) {
-            (Some(end), _) => end,
-            (None, Some(End::ClientClosed)) if line.requests() > 0 => End::Answered,
-            (None, Some(end)) => end,
-            (None, None) => End::Answered,
+        line.finish(forced.unwrap_or_else(|| self.era.end()));
+        let end = match forced {
+            // A FIN after the last answer is how a connection ends in good order.
+            None => End::Answered,
+            Some(End::ClientClosed) if self.end.is_none() && line.requests() > 0 => End::Answered,
+            Some(end) => end,
         };
         let counters = &line.core.counters;
         counters.open_connections.fetch_sub(1, Ordering::Relaxed);
@@ -68,7 +71,7 @@ impl Drop for Closing {
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(line: Arc<Line>, life: Arc<Life>) {
+pub(crate) async fn serve(line: Arc<Line>, era: Arc<Era>) {
     let core = line.core.clone();
     core.counters.connections.fetch_add(1, Ordering::Relaxed);
     core.counters
@@ -80,10 +83,10 @@ pub(crate) async fn serve(line: Arc<Line>, life: Arc<Life>) {
     });
     let mut closing = Closing {
         line: line.clone(),
-        life: life.clone(),
+        era: era.clone(),
         end: None,
     };
-    match speak(&line, &life).await {
+    match speak(&line, &era).await {
         Spoken::Over => {}
         Spoken::Failed(error) => {
             if let Some(words) = line.last_words() {
@@ -109,11 +112,11 @@ pub(crate) async fn serve(line: Arc<Line>, life: Arc<Life>) {
             };
             closing.end = Some(last(&line, words).await);
         }
-        Spoken::LifeOver => {
-            if life.crashed().is_some() {
+        Spoken::EraOver => {
+            if era.crashed().is_some() {
                 line.reset();
             }
-            closing.end = Some(life.end());
+            closing.end = Some(era.end());
         }
     }
 }
@@ -122,13 +125,13 @@ enum Spoken {
     Over,
     Failed(hyper::Error),
     TooSlow,
-    LifeOver,
+    EraOver,
 }
 
-async fn speak(line: &Arc<Line>, life: &Arc<Life>) -> Spoken {
+async fn speak(line: &Arc<Line>, era: &Arc<Era>) -> Spoken {
     let core = &line.core;
     let limits = core.limits;
-    let service = service_fn(|request| respond(line.clone(), life.clone(), request));
+    let service = service_fn(|request| respond(line.clone(), era.clone(), request));
     let mut builder = http1::Builder::new();
     builder
         .half_close(true)
@@ -137,33 +140,29 @@ async fn speak(line: &Arc<Line>, life: &Arc<Life>) -> Spoken {
         .max_buf_size(limits.head_bytes.max(8192));
     let connection = builder.serve_connection(TokioIo::new(Wire(line.clone())), service);
     tokio::pin!(connection);
-    let watchdog = tokio::time::sleep(limits.read_timeout);
-    tokio::pin!(watchdog);
+    let mut entered = false;
     let mut draining = false;
-    loop {
-        tokio::select! {
-            biased;
-            result = &mut connection => {
-                return match result {
-                    Ok(()) => Spoken::Over,
-                    Err(error) => Spoken::Failed(error),
-                };
-            }
-            () = life.over().cancelled() => return Spoken::LifeOver,
-            () = core.stopping.cancelled(), if !draining => {
-                draining = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            () = &mut watchdog => {
-                let so_far = line.reading_for().unwrap_or_default();
-                if so_far >= limits.read_timeout {
-                    return Spoken::TooSlow;
-                }
-                let next = tokio::time::Instant::now() + (limits.read_timeout - so_far);
-                watchdog.as_mut().reset(next);
-            }
+    poll_fn(|cx| {
+        if !entered {
+            entered = true;
+            era.enter(line.clone(), cx.waker().clone());
         }
-    }
+        if era.is_over() {
+            return Poll::Ready(Spoken::EraOver);
+        }
+        if line.is_slow(limits.read_timeout) {
+            return Poll::Ready(Spoken::TooSlow);
+        }
+        if !draining && era.is_draining() {
+            draining = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        connection.as_mut().poll(cx).map(|result| match result {
+            Ok(()) => Spoken::Over,
+            Err(error) => Spoken::Failed(error),
+        })
+    })
+    .await
 }
 
 fn unread(line: &Line, why: &str) {
@@ -233,13 +232,13 @@ impl Body for Sent {
 
 type Answered = Result<Response<admin::AnyBody>, Stop>;
 
-async fn respond(line: Arc<Line>, life: Arc<Life>, request: Request<Incoming>) -> Answered {
+async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> Answered {
     let core = line.core.clone();
     let asked = match route(&core, &request) {
         Route::Ask(asked) => asked,
         Route::Own => {
             line.next_request();
-            return Ok(admin::answer(&core, &line, request).await);
+            return Ok(Box::pin(admin::answer(&core, &line, request)).await);
         }
         Route::Refuse(reply) => {
             line.next_request();
@@ -288,15 +287,27 @@ async fn respond(line: Arc<Line>, life: Arc<Life>, request: Request<Incoming>) -
         return Ok(answer(&line, &attempt, &decision.reply, decision.replayed));
     }
 
+    // In a box of its own: hyper moves this future for each request, and the short way is short.
+    Box::pin(carried(line, era, attempt, standing)).await
+}
+
+/// The long way, through holds and faults.
+async fn carried(
+    line: Arc<Line>,
+    era: Arc<Era>,
+    attempt: Arc<Attempt>,
+    standing: Standing,
+) -> Answered {
+    let core = line.core.clone();
     let carry = Carry {
         core: core.clone(),
-        life: life.clone(),
+        era: era.clone(),
         attempt: attempt.clone(),
         standing,
     };
     let (done, outcome) = oneshot::channel();
     core.tasks.spawn(async move {
-        if let Some(outcome) = life.over().run_until_cancelled(carry.run()).await {
+        if let Some(outcome) = era.over().run_until_cancelled(carry.run()).await {
             // Nobody listens any more where the client has hung up: the work is done all the same.
             let _ = done.send(outcome);
         }
@@ -305,7 +316,7 @@ async fn respond(line: Arc<Line>, life: Arc<Life>, request: Request<Incoming>) -
         biased;
         outcome = outcome => match outcome {
             Ok(outcome) => conclude(&line, &attempt, outcome).await,
-            // The provider's life is over; the connection is about to hear of it.
+            // The provider's era is over; the connection is about to hear of it.
             Err(_) => std::future::pending().await,
         },
         end = line.hang_up() => {

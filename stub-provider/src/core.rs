@@ -1,11 +1,11 @@
 //! [`Core`]: everything that one provider knows, shared by all its connections.
 //!
-//! Owns the parts and the two signals that end work: a [`Life`] that is over (crash), and the stop
-//! of the whole provider. What is done with the parts stands in the files of each concept.
+//! Owns the parts, and the signal that stops them all. What is done with the parts stands in the
+//! files of each concept.
 
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -16,8 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::Clock,
-    event::End,
-    fault::{Crash, FaultRule, Stage},
+    fault::{FaultRule, Stage},
     hold::{HoldRule, Holds},
     intent::Intents,
     ledger::Ledger,
@@ -65,44 +64,6 @@ pub(crate) struct Counters {
     pub(crate) faults: AtomicU64,
     pub(crate) unread: AtomicU64,
     pub(crate) ended: AtomicU64,
-}
-
-/// The provider from one start to the next crash.
-#[derive(Debug, Default)]
-pub(crate) struct Life {
-    over: CancellationToken,
-    crash: OnceLock<Crash>,
-}
-
-impl Life {
-    /// The provider is gone: every connection is reset, all work is dropped.
-    pub(crate) fn crash(&self, crash: Crash) {
-        if self.crash.set(crash).is_ok() {
-            self.over.cancel();
-        }
-    }
-
-    /// Ends what a stop could not wait for.
-    pub(crate) fn cut(&self) {
-        self.over.cancel();
-    }
-
-    /// The crash that ended it, if one did.
-    pub(crate) fn crashed(&self) -> Option<&Crash> {
-        self.crash.get()
-    }
-
-    pub(crate) fn over(&self) -> &CancellationToken {
-        &self.over
-    }
-
-    /// How an attempt ends whose life is over.
-    pub(crate) fn end(&self) -> End {
-        match self.crashed() {
-            Some(_) => End::Crashed,
-            None => End::Shutdown,
-        }
-    }
 }
 
 /// What a [`Core`] is made from.
@@ -172,7 +133,7 @@ impl Core {
         }
     }
 
-    pub(crate) fn ended(&self, _: End) {
+    pub(crate) fn count_end(&self) {
         self.counters.ended.fetch_add(1, Ordering::Relaxed);
     }
 }

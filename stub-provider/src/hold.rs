@@ -52,9 +52,9 @@ impl Holds {
     /// If the attempt must wait here: what resolves once it is let go. It counts as held from now
     /// on, so that whoever hears of it can let it go.
     pub(crate) fn stop(&self, attempt: &Attempt, stage: Stage) -> Option<oneshot::Receiver<()>> {
-        let mut state = self.state();
+        let mut holds = self.state();
         let reading = &attempt.reading;
-        let held = state.rules.iter().any(|(at, rule)| {
+        let held = holds.rules.iter().any(|(at, rule)| {
             *at == stage
                 && rule.request == reading.kind
                 && rule
@@ -62,21 +62,21 @@ impl Holds {
                     .is_none_or(|intent| reading.intent == Some(intent))
                 && rule.attempts.contains(reading.ordinal)
         });
-        if !held || state.early.remove(&(attempt.id, stage)) {
+        if !held || holds.early.remove(&(attempt.id, stage)) {
             return None;
         }
         let (release, released) = oneshot::channel();
-        state.held.insert((attempt.id, stage), release);
+        holds.held.insert((attempt.id, stage), release);
         Some(released)
     }
 
     /// Lets an attempt go; one that has not come to the stage yet will not stop there.
     pub(crate) fn release(&self, attempt: AttemptId, stage: Stage) {
-        let mut state = self.state();
-        match state.held.remove(&(attempt, stage)) {
+        let mut holds = self.state();
+        match holds.held.remove(&(attempt, stage)) {
             // The attempt may be gone with a crash: then there is nothing to let go.
             Some(release) => drop(release.send(())),
-            None => drop(state.early.insert((attempt, stage))),
+            None => drop(holds.early.insert((attempt, stage))),
         }
     }
 

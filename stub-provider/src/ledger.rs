@@ -5,7 +5,7 @@
 //! meanwhile leaves a waker and asks again. It knows neither HTTP nor a runtime: an answer is
 //! whatever the caller stores, time is a number that the caller reads from its clock.
 
-use std::{task::Waker, time::Duration};
+use std::{sync::Arc, task::Waker, time::Duration};
 
 use dashmap::{DashMap, Entry};
 
@@ -13,7 +13,7 @@ use crate::{duration::Span, event::AttemptId, fingerprint::Fingerprint, message:
 
 /// A key in the scope of its customer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct KeyId(Box<str>);
+pub struct KeyId(Arc<str>);
 
 impl KeyId {
     /// The key `key` of `customer`.
@@ -26,7 +26,7 @@ impl KeyId {
         text.drain(..12);
         text.push_str(customer);
         text.push_str(key);
-        Self(text.into_boxed_str())
+        Self(text.into())
     }
 }
 
@@ -38,10 +38,7 @@ pub enum Claim<A> {
     /// Another attempt works on it.
     InFlight,
     /// Another attempt works on it, and equal keys are refused meanwhile.
-    Refused {
-        /// `Retry-After` of the refusal.
-        retry_after: Option<Span>,
-    },
+    Refused(Refusal),
     /// It was answered.
     Stored {
         /// The stored answer.
@@ -62,6 +59,13 @@ pub struct Known {
     pub in_flight: bool,
     /// Every message accepted under the key, in order.
     pub messages: Vec<MessageId>,
+}
+
+/// How equal keys are turned away while one is worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// `Retry-After` of the answer.
+    pub retry_after: Option<Span>,
 }
 
 #[derive(Debug)]
@@ -85,9 +89,16 @@ struct Slot<A> {
     state: State<A>,
     /// When the answer was stored.
     since: Duration,
-    /// Set while an `in-flight` fault runs: equal keys are refused.
-    refusing: Option<Option<Span>>,
     message: Option<MessageId>,
+    /// What few keys have, kept apart so that the others stay small.
+    rare: Option<Box<Rare>>,
+}
+
+#[derive(Debug, Default)]
+struct Rare {
+    /// Set while an `in-flight` fault runs: equal keys are refused.
+    refusing: Option<Refusal>,
+    /// The messages before the last one.
     earlier: Vec<MessageId>,
     waiters: Vec<Waker>,
 }
@@ -111,6 +122,7 @@ impl<A: Clone> Ledger<A> {
 
     /// A request has come: counts it and claims the key if it is free. The number is its place
     /// among the requests under this key, from 1; it goes on counting past the retention.
+    #[must_use]
     pub fn arrive(
         &self,
         id: KeyId,
@@ -127,10 +139,8 @@ impl<A: Clone> Ledger<A> {
                     fingerprint,
                     state: State::Working { attempt },
                     since: now,
-                    refusing: None,
                     message: None,
-                    earlier: Vec::new(),
-                    waiters: Vec::new(),
+                    rare: None,
                 });
                 (1, Claim::Won)
             }
@@ -146,6 +156,7 @@ impl<A: Clone> Ledger<A> {
 
     /// Asks again for a request that has arrived. Where the answer is [`Claim::InFlight`], `waker`
     /// is woken when it may have changed.
+    #[must_use]
     pub fn claim(
         &self,
         id: &KeyId,
@@ -158,8 +169,11 @@ impl<A: Clone> Ledger<A> {
             return self.arrive(id.clone(), fingerprint, attempt, None, now).1;
         };
         let claim = slot.claim(fingerprint, attempt, now, self.retention);
-        if matches!(claim, Claim::InFlight) && !slot.waiters.iter().any(|w| w.will_wake(waker)) {
-            slot.waiters.push(waker.clone());
+        if matches!(claim, Claim::InFlight) {
+            let waiters = &mut slot.rare().waiters;
+            if !waiters.iter().any(|waiter| waiter.will_wake(waker)) {
+                waiters.push(waker.clone());
+            }
         }
         claim
     }
@@ -193,9 +207,11 @@ impl<A: Clone> Ledger<A> {
             slot.since = now;
             if message.is_some() {
                 let before = std::mem::replace(&mut slot.message, message);
-                slot.earlier.extend(before);
+                if let Some(before) = before {
+                    slot.rare().earlier.push(before);
+                }
             }
-            std::mem::take(&mut slot.waiters)
+            slot.waiters()
         };
         waiters.into_iter().for_each(Waker::wake);
     }
@@ -214,14 +230,14 @@ impl<A: Clone> Ledger<A> {
         }
     }
 
-    /// From now on equal keys are refused (`Some`, with its `Retry-After`), or no longer (`None`).
-    pub fn refuse(&self, id: &KeyId, refusing: Option<Option<Span>>) {
+    /// From now on equal keys are refused or no longer (`None`).
+    pub fn refuse(&self, id: &KeyId, refusing: Option<Refusal>) {
         let waiters = {
             let Some(mut slot) = self.slots.get_mut(id) else {
                 return;
             };
-            slot.refusing = refusing;
-            std::mem::take(&mut slot.waiters)
+            slot.rare().refusing = refusing;
+            slot.waiters()
         };
         waiters.into_iter().for_each(Waker::wake);
     }
@@ -229,7 +245,9 @@ impl<A: Clone> Ledger<A> {
     /// Ends every refusal: whoever worked is gone.
     pub fn lift_refusals(&self) {
         for mut slot in self.slots.iter_mut() {
-            slot.refusing = None;
+            if let Some(rare) = &mut slot.rare {
+                rare.refusing = None;
+            }
         }
     }
 
@@ -237,8 +255,9 @@ impl<A: Clone> Ledger<A> {
     #[must_use]
     pub fn look(&self, id: &KeyId) -> Option<Known> {
         let slot = self.slots.get(id)?;
-        let in_flight = matches!(slot.state, State::Working { .. }) || slot.refusing.is_some();
-        let messages: Vec<_> = slot.earlier.iter().copied().chain(slot.message).collect();
+        let in_flight = matches!(slot.state, State::Working { .. }) || slot.refusing().is_some();
+        let earlier = slot.rare.iter().flat_map(|rare| &rare.earlier);
+        let messages: Vec<_> = earlier.copied().chain(slot.message).collect();
         (in_flight || !messages.is_empty()).then_some(Known {
             in_flight,
             messages,
@@ -257,9 +276,8 @@ impl<A: Clone> Ledger<A> {
         for mut slot in self.slots.iter_mut() {
             slot.state = State::Vacant;
             slot.message = None;
-            slot.earlier.clear();
-            slot.refusing = None;
-            slot.waiters.drain(..).for_each(Waker::wake);
+            let rare = slot.rare.take().unwrap_or_default();
+            rare.waiters.into_iter().for_each(Waker::wake);
         }
     }
 
@@ -271,6 +289,21 @@ impl<A: Clone> Ledger<A> {
 }
 
 impl<A: Clone> Slot<A> {
+    fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    fn refusing(&self) -> Option<Refusal> {
+        self.rare.as_ref()?.refusing
+    }
+
+    fn waiters(&mut self) -> Vec<Waker> {
+        self.rare
+            .as_mut()
+            .map(|rare| std::mem::take(&mut rare.waiters))
+            .unwrap_or_default()
+    }
+
     fn claim(
         &mut self,
         fingerprint: Fingerprint,
@@ -293,22 +326,195 @@ impl<A: Clone> Slot<A> {
             State::Working { .. } | State::Stored { .. } if self.fingerprint != fingerprint => {
                 Claim::Mismatch
             }
-            State::Working { .. } => match self.refusing {
-                Some(retry_after) => Claim::Refused { retry_after },
+            State::Working { .. } => match self.refusing() {
+                Some(refusal) => Claim::Refused(refusal),
                 None => Claim::InFlight,
             },
             State::Stored {
                 answer,
                 of,
                 message,
-            } => match self.refusing {
-                Some(retry_after) => Claim::Refused { retry_after },
+            } => match self.refusing() {
+                Some(refusal) => Claim::Refused(refusal),
                 None => Claim::Stored {
                     answer: answer.clone(),
                     of: *of,
                     message: *message,
                 },
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    fn print(n: u8) -> Fingerprint {
+        Fingerprint::of("POST", "/v1/messages", &[n])
+    }
+
+    fn key(name: &str) -> KeyId {
+        KeyId::new("default", name)
+    }
+
+    fn ask(ledger: &Ledger<u64>, attempt: AttemptId, payload: u8, now: Duration) -> Claim<u64> {
+        ledger
+            .arrive(key("k"), print(payload), attempt, None, now)
+            .1
+    }
+
+    #[test]
+    fn the_first_wins_and_the_others_get_its_answer() {
+        let ledger = Ledger::new(HOUR);
+        assert_eq!(ask(&ledger, 1, 0, Duration::ZERO), Claim::Won);
+        assert_eq!(ask(&ledger, 2, 0, Duration::ZERO), Claim::InFlight);
+        ledger.settle(&key("k"), 1, Some(7), Some(MessageId(0)), Duration::ZERO);
+        let stored = Claim::Stored {
+            answer: 7,
+            of: 1,
+            message: Some(MessageId(0)),
+        };
+        assert_eq!(ask(&ledger, 3, 0, Duration::ZERO), stored);
+        assert_eq!(ask(&ledger, 4, 1, Duration::ZERO), Claim::Mismatch);
+    }
+
+    #[test]
+    fn whoever_does_not_own_a_key_cannot_settle_it() {
+        let ledger = Ledger::new(HOUR);
+        assert_eq!(ask(&ledger, 1, 0, Duration::ZERO), Claim::Won);
+        ledger.settle(&key("k"), 2, Some(7), None, Duration::ZERO);
+        assert_eq!(ask(&ledger, 3, 0, Duration::ZERO), Claim::InFlight);
+    }
+
+    #[test]
+    fn a_released_key_is_won_by_the_next_with_whatever_payload() {
+        let ledger = Ledger::new(HOUR);
+        assert_eq!(ask(&ledger, 1, 0, Duration::ZERO), Claim::Won);
+        ledger.release(&key("k"), 1);
+        assert_eq!(ask(&ledger, 2, 1, Duration::ZERO), Claim::Won);
+    }
+
+    #[test]
+    fn retention_counts_from_the_answer_and_the_count_of_requests_goes_on() {
+        let ledger = Ledger::new(HOUR);
+        assert_eq!(ask(&ledger, 1, 0, Duration::ZERO), Claim::Won);
+        ledger.settle(&key("k"), 1, Some(7), Some(MessageId(0)), HOUR);
+        let at = |now| ledger.arrive(key("k"), print(0), 2, None, now);
+        assert!(matches!(
+            at(HOUR + Duration::from_mins(59)),
+            (2, Claim::Stored { .. })
+        ));
+        assert_eq!(at(HOUR * 2), (3, Claim::Won));
+    }
+
+    #[test]
+    fn customers_and_keys_never_run_together() {
+        assert_ne!(KeyId::new("a", "bc"), KeyId::new("ab", "c"));
+        assert_ne!(KeyId::new("", "a"), KeyId::new("a", ""));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_not_found_but_still_counted() {
+        let ledger = Ledger::new(HOUR);
+        assert_eq!(ask(&ledger, 1, 0, Duration::ZERO), Claim::Won);
+        ledger.settle(&key("k"), 1, Some(7), Some(MessageId(0)), Duration::ZERO);
+        assert!(ledger.look(&key("k")).is_some());
+        ledger.forget();
+        assert_eq!(ledger.look(&key("k")), None);
+        let (nth, claim) = ledger.arrive(key("k"), print(1), 2, None, Duration::ZERO);
+        assert_eq!((nth, claim), (2, Claim::Won));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Arrive { key: u8, payload: u8 },
+        Finish { nth: usize, well: bool },
+        Ask { nth: usize },
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            (0..3u8, 0..2u8).prop_map(|(key, payload)| Step::Arrive { key, payload }),
+            (0..8usize, any::<bool>()).prop_map(|(nth, well)| Step::Finish { nth, well }),
+            (0..8usize).prop_map(|nth| Step::Ask { nth }),
+        ];
+        prop::collection::vec(step, 0..60)
+    }
+
+    proptest! {
+        /// However requests under equal keys interleave, and whoever gives up on the way: a key
+        /// has one delivery, one payload is bound to it, and all get the same answer.
+        #[test]
+        fn a_key_has_one_delivery_in_every_interleaving(steps in steps()) {
+            let ledger: Ledger<u64> = Ledger::new(HOUR);
+            let id = |k: u8| key(&k.to_string());
+            let mut open: Vec<(AttemptId, u8, u8, bool)> = Vec::new();
+            let mut answers: HashMap<u8, (u64, u8)> = HashMap::new();
+            let mut attempt = 0;
+            for step in steps {
+                let (nth, claim) = match step {
+                    Step::Arrive { key, payload } => {
+                        attempt += 1;
+                        let (_, claim) = ledger.arrive(
+                            id(key), print(payload), attempt, None, Duration::ZERO,
+                        );
+                        open.push((attempt, key, payload, false));
+                        (open.len() - 1, claim)
+                    }
+                    Step::Ask { nth } => {
+                        let Some((attempt, key, payload, _)) = open.get(nth).copied() else {
+                            continue;
+                        };
+                        let claim = ledger.claim(
+                            &id(key), print(payload), attempt, Duration::ZERO, Waker::noop(),
+                        );
+                        (nth, claim)
+                    }
+                    Step::Finish { nth, well } => {
+                        if nth >= open.len() {
+                            continue;
+                        }
+                        let (attempt, key, payload, owner) = open.remove(nth);
+                        if owner && well {
+                            let before = answers.insert(key, (attempt, payload));
+                            prop_assert_eq!(before, None, "a second delivery under one key");
+                            ledger.settle(
+                                &id(key), attempt, Some(attempt), Some(MessageId(attempt)),
+                                Duration::ZERO,
+                            );
+                        } else {
+                            ledger.release(&id(key), attempt);
+                        }
+                        continue;
+                    }
+                };
+                let (attempt, key, payload, _) = open[nth];
+                match claim {
+                    Claim::Won => {
+                        prop_assert!(
+                            open.iter().all(|o| o.0 == attempt || o.1 != key || !o.3),
+                            "two owners of one key"
+                        );
+                        prop_assert!(!answers.contains_key(&key), "an answered key is won again");
+                        open[nth].3 = true;
+                    }
+                    Claim::Stored { answer, of, .. } => {
+                        prop_assert_eq!((answer, of), (answers[&key].0, answers[&key].0));
+                        prop_assert_eq!(payload, answers[&key].1);
+                    }
+                    Claim::InFlight | Claim::Mismatch => {
+                        prop_assert!(!open[nth].3, "an owner was turned away");
+                    }
+                    Claim::Refused(_) => prop_assert!(false, "nothing refuses here"),
+                }
+            }
         }
     }
 }

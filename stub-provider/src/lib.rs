@@ -1,4 +1,61 @@
 //! An SMS provider to test against.
+//!
+//! It accepts messages over the API of a [`Profile`], remembers idempotency keys and replays
+//! stored answers byte for byte, and keeps two records apart: every *attempt* on the wire, with
+//! how it ended as the server's socket saw it, and every *delivery*, one buzz of one phone. It
+//! can do wrong at an exact attempt and an exact stage ([`fault`]), and it can hold an attempt at
+//! a stage until somebody lets it go ([`HoldRule`]).
+//!
+//! A provider runs inside a test, on a free port:
+//!
+//! ```
+//! use stub_provider::{Config, Provider, event::EventKind};
+//! # use tokio::{io::{AsyncReadExt, AsyncWriteExt}, net::TcpStream};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let provider = Provider::start(Config::default()).await?;
+//! let mut events = provider.subscribe();
+//!
+//! // Any HTTP client will do; this one is a socket.
+//! let body = r#"{"to":"+12025550142","body":"Your code is 471142"}"#;
+//! let mut client = TcpStream::connect(provider.addr()).await?;
+//! let request = format!(
+//!     "POST /v1/messages HTTP/1.1\r\nHost: stub\r\nIdempotency-Key: otp-1\r\n\
+//!      Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+//!     body.len(),
+//! );
+//! client.write_all(request.as_bytes()).await?;
+//! let mut answer = String::new();
+//! client.read_to_string(&mut answer).await?;
+//! assert!(answer.starts_with("HTTP/1.1 201 Created"));
+//!
+//! while let Some(event) = events.recv().await {
+//!     if let EventKind::Delivered { attempt, .. } = event.kind {
+//!         assert_eq!(attempt, 1);
+//!         break;
+//!     }
+//! }
+//! provider.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Map
+//!
+//! | what | where |
+//! |---|---|
+//! | start, watch, fault, hold, stop | [`provider`] |
+//! | the words of faults; which attempts they are for | [`fault`], [`attempts`], [`duration`] |
+//! | what is seen | [`event`] |
+//! | which intent a request is for | [`intent`] |
+//! | the API that is spoken, as data | [`profile`], [`place`] |
+//! | keys: one owner, one payload, one answer | [`ledger`], [`fingerprint`] |
+//! | what a client hears of its message later | [`receipt`], [`signature`] |
+//! | the one time that all of this lives by | [`clock`] |
+//!
+//! A request comes in on a `connection` (whose socket is a `wire`), `arrival` enters it in the
+//! `record`, `accept` decides it at once, or `carry` takes it through holds and `rules` first.
 
 pub mod attempts;
 pub mod clock;
@@ -22,6 +79,8 @@ mod arrival;
 mod carry;
 mod connection;
 mod core;
+mod era;
+mod kept;
 mod observers;
 mod record;
 mod reply;

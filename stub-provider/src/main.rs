@@ -28,7 +28,7 @@ struct Args {
     /// How long a stored answer is kept, in place of what the profile says.
     #[arg(long)]
     retention: Option<Span>,
-    /// Where receipts go, for example http://127.0.0.1:8080/receipts.
+    /// Where receipts go, for example `http://127.0.0.1:8080/receipts`.
     #[arg(long)]
     callback: Option<String>,
     /// Allow receipts to leave this machine.
@@ -48,7 +48,7 @@ struct Args {
     /// Decides message ids.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Write logs as JSON lines. RUST_LOG chooses what is logged.
+    /// Write logs as JSON lines. `RUST_LOG` chooses what is logged.
     #[arg(long)]
     json_logs: bool,
 }

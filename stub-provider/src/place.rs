@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 use hyper::{HeaderMap, header::HeaderName};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, IgnoredAny, MapAccess},
+    de::{self, DeserializeSeed, IgnoredAny, MapAccess},
 };
 use serde_json::Value;
 
@@ -144,22 +144,117 @@ impl<'de> de::Visitor<'de> for JsonPlaces<'_> {
     }
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
-        while let Some(member) = map.next_key::<std::borrow::Cow<'de, str>>()? {
-            let wanted = |place: &Place| matches!(place, Place::Json(path) if path[0] == member);
-            if !self.places.iter().any(|place| wanted(place)) {
+        while let Some(wanted) = map.next_key_seed(Member(self.places))? {
+            let Some((first, simple)) = wanted else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
+            };
+            if simple {
+                self.found[first] = map.next_value::<Scalar>()?.0;
+                continue;
             }
+            // Several places, or one further inside: read the member whole.
             let content: Value = map.next_value()?;
+            let Place::Json(chosen) = &self.places[first] else {
+                continue;
+            };
             for (place, slot) in self.places.iter().zip(self.found.iter_mut()) {
                 if let Place::Json(path) = place
-                    && path[0] == member
+                    && path[0] == chosen[0]
                 {
                     *slot = walk(&content, &path[1..]);
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// Which place a member of the outermost object is for: the first of them, and whether it is the
+/// only one and the member itself is meant.
+struct Member<'a>(&'a [&'a Place]);
+
+impl<'de> DeserializeSeed<'de> for Member<'_> {
+    type Value = Option<(usize, bool)>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl de::Visitor<'_> for Member<'_> {
+    type Value = Option<(usize, bool)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a member name")
+    }
+
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Self::Value, E> {
+        let mut found = None;
+        for (nth, place) in self.0.iter().enumerate() {
+            if let Place::Json(path) = place
+                && path[0] == name
+            {
+                found = match found {
+                    None => Some((nth, path.len() == 1)),
+                    Some((first, _)) => Some((first, false)),
+                };
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Text or a number; anything else is read over.
+struct Scalar(Option<String>);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Scalar;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON value")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(Some(text.to_owned())))
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scalar, E> {
+                Ok(Scalar(Some(number.to_string())))
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scalar, E> {
+                Ok(Scalar(Some(number.to_string())))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scalar, E> {
+                Ok(Scalar(
+                    Value::from(number).as_number().map(ToString::to_string),
+                ))
+            }
+
+            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+
+            fn visit_unit<E: de::Error>(self) -> Result<Scalar, E> {
+                Ok(Scalar(None))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Scalar(None))
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Scalar, M::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Scalar(None))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
     }
 }
 
@@ -307,6 +402,21 @@ mod tests {
     }
 
     proptest! {
+        /// The quick way reads what reading the whole document would.
+        #[test]
+        fn a_value_is_what_the_document_says(number: i64, float: f64, text: String, flag: bool) {
+            let body = serde_json::json!({
+                "a": text, "b": number, "c": float, "d": flag, "e": [text, {"f": number}], "g": null,
+            });
+            let bytes = body.to_string().into_bytes();
+            let body: Value = serde_json::from_slice(&bytes).expect("what was just written");
+            for path in ["a", "b", "c", "d", "e", "e.0", "e.1.f", "g", "h"] {
+                let quick = read([&place(&format!("json:{path}"))], &HeaderMap::new(), &bytes);
+                let steps: Vec<String> = path.split('.').map(Into::into).collect();
+                prop_assert_eq!(&quick[0], &walk(&body, &steps), "{}", path);
+            }
+        }
+
         #[test]
         fn no_body_and_no_key_makes_the_readers_fail(body: Vec<u8>, key: String) {
             let _ = read([&place("json:a.b"), &place("form:x")], &HeaderMap::new(), &body);

@@ -245,7 +245,7 @@ impl Core {
 
     /// Starts the receipts of a message that was just accepted. Returns at once, but for receipts
     /// that a fault puts before the response.
-    pub(crate) async fn report(self: &Arc<Self>, delivery: &Arc<Delivery>) {
+    pub(crate) async fn report(self: &Arc<Self>, delivery: &Delivery) {
         if self.receipts.callback().is_none() {
             return;
         }
@@ -322,7 +322,7 @@ impl Core {
 #[derive(Clone)]
 struct Courier {
     core: Arc<Core>,
-    delivery: Arc<Delivery>,
+    delivery: Delivery,
     name: String,
     /// The fault by which the endpoint cannot be reached, and until when.
     down: Option<(u32, Duration)>,

@@ -16,8 +16,9 @@ use hyper::{HeaderMap, Method, Uri};
 use tokio::sync::Notify;
 
 use crate::{
-    event::{AttemptId, ConnectionId, End, Reading, Request},
+    event::{AttemptId, ConnectionId, End, Reading},
     fault::MessageStatus,
+    kept::Kept,
     message::MessageId,
 };
 
@@ -57,10 +58,7 @@ pub(crate) struct Attempt {
     pub(crate) nth_on_connection: u32,
     /// The provider's clock.
     pub(crate) at: Duration,
-    pub(crate) method: Method,
-    pub(crate) uri: Uri,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
+    pub(crate) request: Kept,
     pub(crate) reading: Reading,
     /// The number among the requests under its key, or to its recipient where it has none.
     pub(crate) by_key: u32,
@@ -97,10 +95,7 @@ impl Attempt {
             connection: came.connection,
             nth_on_connection: came.nth_on_connection,
             at: came.at,
-            method: came.method,
-            uri: came.uri,
-            headers: came.headers,
-            body: came.body,
+            request: Kept::new(came.method, &came.uri, &came.headers, &came.body),
             reading,
             by_key,
             sender,
@@ -149,29 +144,10 @@ impl Attempt {
     pub(crate) fn message(&self) -> Option<MessageId> {
         self.message.get().copied()
     }
-
-    /// The request as a watcher reads it.
-    pub(crate) fn request(&self) -> Arc<Request> {
-        Arc::new(Request {
-            method: self.method.to_string(),
-            target: self.uri.to_string(),
-            headers: self
-                .headers
-                .iter()
-                .map(|(name, value)| {
-                    (
-                        name.as_str().to_owned(),
-                        String::from_utf8_lossy(value.as_bytes()).into_owned(),
-                    )
-                })
-                .collect(),
-            body: self.body.to_vec(),
-        })
-    }
 }
 
 /// One buzz of one phone.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Delivery {
     pub(crate) id: MessageId,
     /// The attempt that was accepted: recipient, words, key and customer stand in it.
@@ -194,20 +170,20 @@ pub(crate) fn status_word(status: MessageStatus) -> &'static str {
 #[derive(Debug)]
 pub(crate) struct Numbered<T> {
     first: u64,
-    items: Vec<Arc<T>>,
+    items: Vec<T>,
 }
 
-impl<T> Numbered<T> {
+impl<T: Clone> Numbered<T> {
     /// The number of the next member.
     pub(crate) fn next(&self) -> u64 {
         self.first + self.items.len() as u64
     }
 
-    pub(crate) fn push(&mut self, item: Arc<T>) {
+    pub(crate) fn push(&mut self, item: T) {
         self.items.push(item);
     }
 
-    fn get(&self, number: u64) -> Option<Arc<T>> {
+    fn get(&self, number: u64) -> Option<T> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.items.get(place).cloned()
     }
@@ -221,7 +197,7 @@ impl<T> Numbered<T> {
 /// Both records.
 #[derive(Debug)]
 pub(crate) struct Records {
-    attempts: Mutex<Numbered<Attempt>>,
+    attempts: Mutex<Numbered<Arc<Attempt>>>,
     deliveries: Mutex<Numbered<Delivery>>,
     delivered: Notify,
 }
@@ -247,7 +223,7 @@ impl Default for Records {
 
 impl Records {
     /// The attempts, for adding one: whoever holds this decides the order of arrival.
-    pub(crate) fn arrivals(&self) -> MutexGuard<'_, Numbered<Attempt>> {
+    pub(crate) fn arrivals(&self) -> MutexGuard<'_, Numbered<Arc<Attempt>>> {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -257,14 +233,14 @@ impl Records {
     }
 
     /// The phone buzzes.
-    pub(crate) fn deliver(&self, by: &Arc<Attempt>, at: Duration) -> Arc<Delivery> {
+    pub(crate) fn deliver(&self, by: &Arc<Attempt>, at: Duration) -> Delivery {
         let delivery = {
             let mut list = self.list();
-            let delivery = Arc::new(Delivery {
+            let delivery = Delivery {
                 id: MessageId(list.next()),
                 by: by.clone(),
                 at,
-            });
+            };
             list.push(delivery.clone());
             delivery
         };
@@ -275,7 +251,7 @@ impl Records {
     }
 
     /// Every delivery so far.
-    pub(crate) fn deliveries(&self) -> Vec<Arc<Delivery>> {
+    pub(crate) fn deliveries(&self) -> Vec<Delivery> {
         self.list().items.clone()
     }
 
@@ -285,7 +261,7 @@ impl Records {
     }
 
     /// The delivery of a message.
-    pub(crate) fn delivery(&self, id: MessageId) -> Option<Arc<Delivery>> {
+    pub(crate) fn delivery(&self, id: MessageId) -> Option<Delivery> {
         self.list().get(id.0)
     }
 

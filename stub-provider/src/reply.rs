@@ -19,7 +19,9 @@ use crate::{clock::Clock, duration::Span, event::Answer};
 pub(crate) struct Reply {
     /// The status.
     pub(crate) status: StatusCode,
-    /// The headers.
+    /// `Content-Type`.
+    pub(crate) content_type: HeaderValue,
+    /// The other headers.
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     /// The body.
     pub(crate) body: Bytes,
@@ -33,7 +35,8 @@ impl Reply {
     pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self {
             status,
-            headers: vec![(header::CONTENT_TYPE, JSON)],
+            content_type: JSON,
+            headers: Vec::new(),
             body: body.into(),
         }
     }
@@ -47,10 +50,8 @@ impl Reply {
     pub(crate) fn text(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self {
             status,
-            headers: vec![(
-                header::CONTENT_TYPE,
-                HeaderValue::from_static("text/plain; charset=utf-8"),
-            )],
+            content_type: HeaderValue::from_static("text/plain; charset=utf-8"),
+            headers: Vec::new(),
             body: body.into(),
         }
     }
@@ -69,7 +70,8 @@ impl Reply {
         );
         Self {
             status,
-            headers: vec![(header::CONTENT_TYPE, PROBLEM)],
+            content_type: PROBLEM,
+            headers: Vec::new(),
             body: serde_json::Value::Object(body).to_string().into(),
         }
     }
@@ -77,7 +79,11 @@ impl Reply {
     /// The same with one more header; a value that no header can hold is left out.
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
-            self.headers.push((name, value));
+            if name == header::CONTENT_TYPE {
+                self.content_type = value;
+            } else {
+                self.headers.push((name, value));
+            }
         }
         self
     }
@@ -102,10 +108,15 @@ impl Reply {
         }
     }
 
+    fn all(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+        std::iter::once((&header::CONTENT_TYPE, &self.content_type))
+            .chain(self.headers.iter().map(|(name, value)| (name, value)))
+    }
+
     /// The headers as a map, in order.
     pub(crate) fn header_map(&self) -> HeaderMap {
         let mut map = HeaderMap::with_capacity(self.headers.len() + 3);
-        for (name, value) in &self.headers {
+        for (name, value) in self.all() {
             map.append(name.clone(), value.clone());
         }
         map
@@ -116,8 +127,7 @@ impl Reply {
         Arc::new(Answer {
             status: self.status.as_u16(),
             headers: self
-                .headers
-                .iter()
+                .all()
                 .map(|(name, value)| {
                     (
                         name.as_str().to_owned(),
@@ -138,7 +148,7 @@ impl Reply {
             self.status.canonical_reason().unwrap_or("")
         )
         .into_bytes();
-        for (name, value) in &self.headers {
+        for (name, value) in self.all() {
             head.extend_from_slice(name.as_str().as_bytes());
             head.extend_from_slice(b": ");
             head.extend_from_slice(value.as_bytes());

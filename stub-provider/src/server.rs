@@ -16,13 +16,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::{
-    connection,
-    core::{Core, Life},
-    event::EventKind,
-    fault::Memory,
-    wire::Line,
-};
+use crate::{connection, core::Core, era::Era, event::EventKind, fault::Memory, wire::Line};
 
 /// As many connects wait unaccepted as the system allows.
 const BACKLOG: i32 = 4096;
@@ -30,7 +24,7 @@ const BACKLOG: i32 = 4096;
 /// A socket bound to `addr` that does not listen yet: connects are refused.
 fn bind(addr: SocketAddr) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(addr), Type::STREAM, Some(Protocol::TCP))?;
-    // Connections of the life before may linger on the port.
+    // Connections of the era before may linger on the port.
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     socket.bind(&addr.into())?;
@@ -52,12 +46,12 @@ pub(crate) async fn run(core: Arc<Core>, listener: TcpListener, addr: SocketAddr
     let ids = AtomicU64::new(0);
     let mut listener = listener;
     loop {
-        let life = Arc::new(Life::default());
+        let era = Arc::new(Era::default());
         let connections = TaskTracker::new();
-        accept(&core, &life, &connections, &listener, &ids).await;
+        accept(&core, &era, &connections, &listener, &ids).await;
         drop(listener);
-        let Some(crash) = life.crashed().cloned() else {
-            finish(&core, &life, &connections).await;
+        let Some(crash) = era.crashed().cloned() else {
+            finish(&core, &era, &connections).await;
             return;
         };
         // Bound but not listening: the port stays ours, and connects to it are refused.
@@ -103,15 +97,19 @@ async fn again(core: &Core, addr: SocketAddr) -> Option<TcpListener> {
     }
 }
 
-/// Accepts connections until the life is over or the provider stops.
+/// Accepts connections until the era is over or the provider stops.
 async fn accept(
     core: &Arc<Core>,
-    life: &Arc<Life>,
+    era: &Arc<Era>,
     connections: &TaskTracker,
     listener: &TcpListener,
     ids: &AtomicU64,
 ) {
     let slots = Arc::new(Semaphore::new(core.limits.connections));
+    let limit = core.limits.read_timeout;
+    let every = (limit / 4).max(Duration::from_millis(10));
+    let mut sweep = tokio::time::interval(every);
+    sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let next = async {
             // Beyond the limit clients wait in the backlog. The semaphore is never closed.
@@ -120,14 +118,18 @@ async fn accept(
         };
         let (slot, accepted) = tokio::select! {
             biased;
-            () = life.over().cancelled() => return,
+            () = era.over().cancelled() => return,
             () = core.stopping.cancelled() => return,
+            _ = sweep.tick() => {
+                era.sweep(limit);
+                continue;
+            }
             next = next => next,
         };
         match accepted {
             Ok((stream, peer)) => {
                 let id = ids.fetch_add(1, Ordering::Relaxed) + 1;
-                start(core, life, connections, (slot, stream, peer, id));
+                start(core, era, connections, (slot, stream, peer, id));
             }
             Err(error) => {
                 // Mostly too many open files: the next try can succeed once one is closed.
@@ -140,7 +142,7 @@ async fn accept(
 
 fn start(
     core: &Arc<Core>,
-    life: &Arc<Life>,
+    era: &Arc<Era>,
     connections: &TaskTracker,
     (slot, stream, peer, id): (Option<OwnedSemaphorePermit>, TcpStream, SocketAddr, u64),
 ) {
@@ -148,21 +150,22 @@ fn start(
         tracing::debug!(connection = id, %error, "gone before it could be served");
     }
     let line = Arc::new(Line::new(core.clone(), id, peer, stream));
-    let life = life.clone();
+    let era = era.clone();
     connections.spawn(async move {
-        connection::serve(line, life).await;
+        connection::serve(line, era).await;
         drop(slot);
     });
 }
 
 /// Lets what is under way come to its end, within the grace; then cuts the rest.
-async fn finish(core: &Core, life: &Life, connections: &TaskTracker) {
+async fn finish(core: &Core, era: &Era, connections: &TaskTracker) {
     connections.close();
+    era.drain();
     let orderly = tokio::time::timeout(core.limits.grace, connections.wait()).await;
     if orderly.is_err() {
         tracing::debug!("connections are cut at the end of the grace period");
     }
-    life.cut();
+    era.cut();
     connections.wait().await;
     core.tasks.close();
     core.tasks.wait().await;

@@ -51,6 +51,7 @@ pub(crate) struct Line {
     received: AtomicU64,
     /// The whole answer is with hyper; the next flush hands it to the socket.
     leaving: AtomicBool,
+    slow: AtomicBool,
     gone: AtomicU8,
     open: Mutex<Option<Arc<Attempt>>>,
     last_words: Mutex<Option<LastWords>>,
@@ -76,6 +77,7 @@ impl Line {
             reading_since: AtomicU64::new(1),
             received: AtomicU64::new(0),
             leaving: AtomicBool::new(false),
+            slow: AtomicBool::new(false),
             gone: AtomicU8::new(0),
             open: Mutex::new(None),
             last_words: Mutex::new(None),
@@ -104,6 +106,18 @@ impl Line {
         )
     }
 
+    /// The request that is being read takes too long.
+    pub(crate) fn mark_slow(&self) {
+        self.slow.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was marked and is still being read after `limit`.
+    pub(crate) fn is_slow(&self, limit: Duration) -> bool {
+        self.slow.load(Ordering::Relaxed)
+            && self.slow.swap(false, Ordering::Relaxed)
+            && self.reading_for().is_some_and(|so_far| so_far >= limit)
+    }
+
     /// How many bytes of a request came that was not read whole.
     pub(crate) fn unread(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
@@ -124,7 +138,7 @@ impl Line {
         if let Some(attempt) = attempt
             && attempt.finish(end)
         {
-            self.core.ended(end);
+            self.core.count_end();
             self.core.observers.emit(|| EventKind::Ended {
                 attempt: attempt.id,
                 end,

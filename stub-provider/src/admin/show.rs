@@ -71,20 +71,15 @@ pub(super) fn delivered(core: &Core) -> Value {
 
 fn attempt(core: &Core, attempt: &Attempt) -> Value {
     let reading = &attempt.reading;
-    let headers: Vec<_> = attempt
-        .headers
-        .iter()
-        .map(|(name, value)| json!([name.as_str(), String::from_utf8_lossy(value.as_bytes())]))
-        .collect();
     json!({
         "attempt": attempt.id,
         "at": time(core, attempt.at),
         "connection": attempt.connection,
         "nth_on_connection": attempt.nth_on_connection,
-        "method": attempt.method.as_str(),
-        "target": attempt.uri.to_string(),
-        "headers": headers,
-        "body": String::from_utf8_lossy(&attempt.body),
+        "method": attempt.request.method(),
+        "target": attempt.request.target(),
+        "headers": attempt.request.headers(),
+        "body": String::from_utf8_lossy(attempt.request.body()),
         "request": reading.kind,
         "customer": reading.customer,
         "idempotency_key": reading.key,

@@ -42,15 +42,12 @@ pub(crate) fn post(key: Option<&str>, body: &str) -> String {
 }
 
 pub(crate) fn post_as(customer: Option<&str>, key: Option<&str>, body: &str) -> String {
-    let mut head = String::from("POST /v1/messages HTTP/1.1\r\nHost: stub\r\n");
-    if let Some(key) = key {
-        head += &format!("Idempotency-Key: {key}\r\n");
-    }
-    if let Some(customer) = customer {
-        head += &format!("Authorization: Bearer {customer}\r\n");
-    }
-    head + &format!(
-        "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+    let key = key.map(|key| format!("Idempotency-Key: {key}\r\n"));
+    let customer = customer.map(|customer| format!("Authorization: Bearer {customer}\r\n"));
+    format!(
+        "POST /v1/messages HTTP/1.1\r\nHost: stub\r\n{}{}Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        key.unwrap_or_default(),
+        customer.unwrap_or_default(),
         body.len()
     )
 }

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The provider against a bare hyper server: requests per second with unique keys and everything
+# recorded, interleaved runs, medians and their ratio.
+#
+#   bash bench/stub.sh [RUNS] [SECONDS]        RATIO=0.6 is the least that passes
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+runs=${1:-5}
+seconds=${2:-4}
+least=${RATIO:-0.6}
+
+if ! command -v wrk >/dev/null; then
+    echo "wrk is missing; trying apt-get install wrk" >&2
+    apt-get install -y -qq wrk >/dev/null
+fi
+cargo build --quiet --release -p stub-provider --bin stub-provider --example bare
+target=${CARGO_TARGET_DIR:-target}/release
+
+pids=()
+trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done' EXIT
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+wait_for() {
+    for _ in $(seq 200); do
+        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
+        sleep 0.02
+    done
+    echo "nothing listens on port $1" >&2
+    exit 1
+}
+
+load() { # port run
+    wrk -t1 -c32 -d"${seconds}s" -s bench/unique_keys.lua "http://127.0.0.1:$1" -- "$2" |
+        sed -n 's/^RESULT //p'
+}
+
+measure() { # name run command…
+    local name=$1 run=$2 port out
+    shift 2
+    port=$(free_port)
+    "$@" "127.0.0.1:$port" 2>/dev/null &
+    local pid=$!
+    pids+=("$pid")
+    wait_for "$port"
+    out=$(load "$port" "$run")
+    read -r rate requests errors <<<"$out"
+    if [ "$name" = stub ]; then
+        recorded=$(curl -s "http://127.0.0.1:$port/metrics" | sed -n 's/^stub_provider_deliveries //p')
+        if [ "$recorded" -lt "$requests" ]; then
+            echo "only $recorded of $requests requests are on record" >&2
+            exit 1
+        fi
+    fi
+    kill "$pid"
+    wait "$pid" 2>/dev/null || true
+    if [ "$errors" -ne 0 ]; then
+        echo "$errors of $requests requests failed" >&2
+        exit 1
+    fi
+    echo "  $name $rate requests/s ($requests)" >&2
+    echo "$rate"
+}
+
+median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
+
+bare=()
+stub=()
+for run in $(seq "$runs"); do
+    bare+=("$(measure bare "$run" "$target/examples/bare")")
+    stub+=("$(measure stub "$run" "$target/stub-provider" --listen)")
+done
+b=$(printf '%s\n' "${bare[@]}" | median)
+s=$(printf '%s\n' "${stub[@]}" | median)
+awk -v b="$b" -v s="$s" -v least="$least" 'BEGIN {
+    printf "bare hyper %d requests/s, stub-provider %d requests/s, ratio %.2f (at least %.2f)\n", b, s, s / b, least
+    exit !(s / b >= least)
+}'

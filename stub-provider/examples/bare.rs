@@ -1,0 +1,46 @@
+//! The floor of the benchmark: a bare hyper server that reads each request, answers the bytes
+//! that the provider would, and remembers nothing.
+//!
+//! `cargo run --release -p stub-provider --example bare -- 127.0.0.1:9091`
+
+use std::{convert::Infallible, net::SocketAddr};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{
+    Request, Response, StatusCode, body::Incoming, header, server::conn::http1, service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+
+const BODY: &[u8] = br#"{"id":"msg_0123456789abcdef","to":"+12025550142","status":"queued"}"#;
+
+async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {
+    request.into_body().collect().await?;
+    let mut response = Response::new(Full::new(Bytes::from_static(BODY)));
+    *response.status_mut() = StatusCode::CREATED;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static("application/json"),
+    );
+    Ok(response)
+}
+
+#[tokio::main]
+async fn main() -> Result<Infallible, Box<dyn std::error::Error>> {
+    let addr = std::env::args().nth(1);
+    let addr: SocketAddr = addr.as_deref().unwrap_or("127.0.0.1:9091").parse()?;
+    let listener = TcpListener::bind(addr).await?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
+        tokio::spawn(async move {
+            let served = http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service_fn(answer))
+                .await;
+            if let Err(error) = served {
+                eprintln!("a connection ended: {error}");
+            }
+        });
+    }
+}
