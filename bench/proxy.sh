@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Measures toxic-proxy without toxics against a real Toxiproxy: requests a
-# second by wrk, through each to the same bare server, in turns, so that a
-# noisy machine is noisy for both. The last line is the ratio of the medians.
+# second by wrk, through each to the same bare server, in turns. The ratio is
+# the median of the rounds' ratios, so that a noisy machine is noisy for both;
+# processor time for each request hardly depends on noise at all.
 #
-#   TOXIPROXY=HOST:PORT   the API of a real Toxiproxy that runs already; without
-#                         it, TOXIPROXY_SERVER=/path/to/server is started, or else
-#                         one is installed into target/ through Go
-#   ROUNDS=5 SECONDS_EACH=4 CONNECTIONS=32   how much and how long
+#   TOXIPROXY_SERVER=/path/to/server   the real one, to be started; or
+#   TOXIPROXY=HOST:PORT                the API of one that runs already; or else
+#                                      one is installed into target/ through Go
+#   ROUNDS=9 SECONDS_EACH=2 CONNECTIONS=32   how much and how long
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-rounds=${ROUNDS:-5}
-seconds=${SECONDS_EACH:-4}
+rounds=${ROUNDS:-9}
+seconds=${SECONDS_EACH:-2}
 connections=${CONNECTIONS:-32}
 version=v2.12.0
 work=$(mktemp -d)
@@ -29,8 +30,9 @@ cargo build --quiet --release --manifest-path "$root/Cargo.toml" -p toxic-proxy 
 target=$(cargo metadata --quiet --format-version 1 --no-deps --manifest-path "$root/Cargo.toml" |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 
-if [ -z "${TOXIPROXY:-}" ]; then
-    server=${TOXIPROXY_SERVER:-$target/toxiproxy/server}
+server=${TOXIPROXY_SERVER:-}
+if [ -z "$server" ] && [ -z "${TOXIPROXY:-}" ]; then
+    server=$target/toxiproxy/server
     [ -x "$server" ] || {
         command -v go >/dev/null || fail "no Toxiproxy, and no Go to install it with; set TOXIPROXY"
         GOBIN=$target/toxiproxy go install "github.com/Shopify/toxiproxy/v2/cmd/server@$version"
@@ -51,12 +53,15 @@ bare=$(free_port)
 pids+=($!)
 ours_api=127.0.0.1:$(free_port)
 "$target/release/toxic-proxy" --listen "$ours_api" --log-level warn &
-pids+=($!)
+ours_pid=$!
+pids+=("$ours_pid")
 real_api=${TOXIPROXY:-}
-if [ -z "$real_api" ]; then
+real_pid=
+if [ -n "$server" ]; then
     real_api=127.0.0.1:$(free_port)
     LOG_LEVEL=error "$server" -host 127.0.0.1 -port "${real_api##*:}" >/dev/null 2>&1 &
-    pids+=($!)
+    real_pid=$!
+    pids+=("$real_pid")
 fi
 until_answers "http://127.0.0.1:$bare/"
 
@@ -69,28 +74,42 @@ behind() { # API: a proxy in front of the bare server
 ours=$(behind "$ours_api")
 real=$(behind "$real_api")
 
-measure() { # NAME ADDRESS SECONDS
+ticks() { # PID: processor time so far, in clock ticks; 0 for a process that is not ours
+    if [ -n "$1" ]; then awk '{ print $14 + $15 }' "/proc/$1/stat"; else echo 0; fi
+}
+measure() { # NAME ADDRESS SECONDS PID: prints requests a second, and µs of processor time for each
+    local before after
+    before=$(ticks "$4")
     wrk --threads 1 --connections "$connections" --duration "${3}s" "http://$2/" >"$work/wrk.log"
+    after=$(ticks "$4")
     if grep -q 'Non-2xx\|Socket errors' "$work/wrk.log"; then
         cat "$work/wrk.log" >&2
         fail "errors through $1"
     fi
-    awk '/^Requests\/sec:/ { print $2 }' "$work/wrk.log"
+    awk -v ticks=$((after - before)) -v hz="$(getconf CLK_TCK)" \
+        '/requests in/ { us = ticks / hz * 1e6 / $1 } /^Requests\/sec:/ { print $2, us }' "$work/wrk.log"
 }
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 # The first second warms everything up and does not count.
-for address in "127.0.0.1:$bare" "$ours" "$real"; do measure warm-up "$address" 1 >/dev/null; done
+for address in "127.0.0.1:$bare" "$ours" "$real"; do measure warm-up "$address" 1 "" >/dev/null; done
 for round in $(seq "$rounds"); do
-    measure bare "127.0.0.1:$bare" "$seconds" >>"$work/bare"
-    measure ours "$ours" "$seconds" >>"$work/ours"
-    measure real "$real" "$seconds" >>"$work/real"
-    echo "round $round: bare $(tail -n 1 "$work/bare"), toxic-proxy $(tail -n 1 "$work/ours"), Toxiproxy $(tail -n 1 "$work/real") requests/s"
+    measure bare "127.0.0.1:$bare" "$seconds" "" >>"$work/bare"
+    measure toxic-proxy "$ours" "$seconds" "$ours_pid" >>"$work/ours"
+    measure Toxiproxy "$real" "$seconds" "$real_pid" >>"$work/real"
+    echo "round $round: $(for who in bare ours real; do echo "$who $(tail -n 1 "$work/$who" | cut -d' ' -f1)"; done | paste -sd ' ') requests/s"
 done
-python3 - "$(median "$work/ours")" "$(median "$work/real")" "$(median "$work/bare")" <<'PY'
+python3 - "$work" <<'PY'
 import sys
-ours, real, bare = map(float, sys.argv[1:])
-print(f"medians: bare {bare:.0f}, toxic-proxy {ours:.0f}, Toxiproxy {real:.0f} requests/s")
-print(f"toxic-proxy / Toxiproxy = {ours / real:.2f} (wanted: at least 1.0)")
-sys.exit(0 if ours >= real else 1)
+from statistics import median
+
+read = lambda who: [tuple(map(float, line.split())) for line in open(f"{sys.argv[1]}/{who}")]
+bare, ours, real = map(read, ("bare", "ours", "real"))
+rate = lambda runs: median(run[0] for run in runs)
+print(f"medians: bare {rate(bare):.0f}, toxic-proxy {rate(ours):.0f}, Toxiproxy {rate(real):.0f} requests/s")
+cpu = [median(run[1] for run in runs) for runs in (ours, real)]
+if cpu[1]:
+    print(f"processor time a request: toxic-proxy {cpu[0]:.1f} µs, Toxiproxy {cpu[1]:.1f} µs")
+ratio = median(a[0] / b[0] for a, b in zip(ours, real))
+print(f"toxic-proxy / Toxiproxy = {ratio:.2f} (wanted: at least 1.0)")
+sys.exit(0 if ratio >= 1 else 1)
 PY
