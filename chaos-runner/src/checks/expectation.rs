@@ -10,6 +10,14 @@ pub(super) fn check(view: &View<'_>) -> Observed {
     for intent in view.intents() {
         let number = intent.number;
         let belief = view.belief(number);
+        // Turned away at the door: whoever submitted it knows that nothing was sent.
+        let turned_away = belief.is_none_or(|b| b.outcome.is_none())
+            && !view.taken_on(number)
+            && view.tries(number).is_empty();
+        if turned_away {
+            seen.open(format!("intent {number} was not taken on"));
+            continue;
+        }
         let attempts: Vec<u64> = view.tries(number).iter().take(2).map(|a| a.id).collect();
         if !expect.outcomes.is_empty() {
             match belief {

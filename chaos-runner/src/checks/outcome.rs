@@ -82,7 +82,7 @@ fn stuck(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
     // Where nothing more was due, no clock is needed; at the time limit, the client may have
     // been about to go on.
     let over = view.timed_out.is_none() || idle >= patience;
-    if !over || waits_as_told(view, intent.number) {
+    if !over || !view.could_send(intent.number) || waits_as_told(view, intent.number) {
         return None;
     }
     Some((
@@ -238,6 +238,15 @@ mod tests {
             .wait(20_000)
             .time_out();
         assert_eq!(kinds(&waits), []);
+    }
+
+    #[test]
+    fn a_client_whose_worker_never_ran_is_not_stuck() {
+        let history = tale("no-worker", 1)
+            .believe(1, Outcome::Pending)
+            .wait(20_000)
+            .time_out();
+        assert_eq!(kinds(&history), []);
     }
 
     #[test]

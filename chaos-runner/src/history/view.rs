@@ -136,6 +136,8 @@ pub struct View<'h> {
     pub fired: Vec<(Mark, u32, Option<u64>, Option<usize>)>,
     /// Faults that were put in place: when and which.
     pub applied: Vec<(Mark, u32)>,
+    /// When one of the client's processes was started, and which.
+    pub started: Vec<(Mark, &'h Process)>,
     /// When the time limit was reached.
     pub timed_out: Option<Mark>,
     /// The time of the last event, in microseconds.
@@ -161,6 +163,7 @@ impl<'h> View<'h> {
             receipts: Vec::new(),
             fired: Vec::new(),
             applied: Vec::new(),
+            started: Vec::new(),
             timed_out: None,
             end_us: last.map_or(0, |e| e.at_us),
             last_seq: last.map_or(0, |e| e.seq),
@@ -194,6 +197,7 @@ impl<'h> View<'h> {
             EventKind::ProcessSignalled { signal, .. } if signal == "pause" => {
                 self.pauses.push(mark);
             }
+            EventKind::ProcessStarted { process, .. } => self.started.push((mark, process)),
             EventKind::ConnectionOpened {
                 provider,
                 connection,
@@ -500,17 +504,33 @@ impl<'h> View<'h> {
         !self.fired.is_empty()
     }
 
-    /// How long nothing had been sent for an intent when the history ended, in microseconds.
+    /// How long nothing had happened to an intent when the history ended, in microseconds: no
+    /// request, no submission, no start of a process that could have sent it.
     #[must_use]
     pub fn idle_us(&self, intent: usize) -> u64 {
-        let last = self
+        let requests = self
             .attempts
             .iter()
             .filter(|a| a.intent == Some(intent))
-            .map(|a| a.ended.map_or(a.arrived.at_us, |(m, _)| m.at_us))
-            .chain(self.submissions(intent).iter().map(|s| s.began.at_us))
-            .max()
-            .unwrap_or(0);
+            .map(|a| a.ended.map_or(a.arrived.at_us, |(m, _)| m.at_us));
+        let submissions = self
+            .submissions(intent)
+            .iter()
+            .map(|s| s.ended.map_or(s.began.at_us, |(m, _)| m.at_us));
+        let starts = self.started.iter().map(|(m, _)| m.at_us);
+        let last = requests.chain(submissions).chain(starts).max().unwrap_or(0);
         self.end_us.saturating_sub(last)
+    }
+
+    /// Whether the client was in a position to send: its worker, where it has one, was started,
+    /// and it had said yes to the intent.
+    #[must_use]
+    pub fn could_send(&self, intent: usize) -> bool {
+        let has_worker = self
+            .started
+            .iter()
+            .any(|(_, process)| matches!(process, Process::Worker(_)));
+        self.taken_on(intent) && (has_worker || self.history.client.workers == 0)
+            || !self.tries(intent).is_empty()
     }
 }

@@ -67,7 +67,9 @@ fn reasons(result: &ScenarioResult) -> Vec<String> {
     for missed in &result.missed {
         said.push(format!("{missed} was expected and did not show"));
     }
-    for unreached in &result.unreached {
+    // Where nothing can be said, the reason has been given.
+    let said_all = matches!(result.verdict, Verdict::Inconclusive(_));
+    for unreached in result.unreached.iter().filter(|_| !said_all) {
         said.push(format!(
             "line {}: the client had no need to come to it ({})",
             unreached.line, unreached.text
