@@ -253,7 +253,11 @@ fn help_names_the_exit_codes() {
 #[test]
 fn what_init_writes_runs_and_passes_as_it_is() {
     let dir = tempfile::tempdir().expect("a directory");
-    chaos().current_dir(dir.path()).arg("init").assert().success();
+    chaos()
+        .current_dir(dir.path())
+        .arg("init")
+        .assert()
+        .success();
     chaos()
         .current_dir(dir.path())
         .args(["run", "scenarios/first.toml"])
