@@ -47,8 +47,12 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                         || !alike.contains(&a.intent.unwrap_or_default()))
             });
             if let Some(other) = other {
+                let across_customers = view
+                    .intents()
+                    .find(|i| Some(i.number) == other.intent)
+                    .is_some_and(|i| i.customer != intent.customer);
                 seen.saw(Symptom {
-                    kind: SymptomKind::KeyOfAnotherIntent,
+                    kind: SymptomKind::KeyOfAnotherIntent { across_customers },
                     intent: Some(intent.number),
                     evidence: vec![other.arrived.seq, attempt.arrived.seq],
                     attempts: vec![other.id, attempt.id],
@@ -100,7 +104,12 @@ mod tests {
             .answer(201)
             .all_sent();
         let seen = check(&View::new(&shared));
-        assert_eq!(seen.symptoms[0].kind, SymptomKind::KeyOfAnotherIntent);
+        assert_eq!(
+            seen.symptoms[0].kind,
+            SymptomKind::KeyOfAnotherIntent {
+                across_customers: false
+            }
+        );
         assert_eq!(seen.symptoms[0].attempts, [1, 2]);
         let foreign = tale("foreign", 2)
             .given(|h| h.intents[1].customer = "blue".into())

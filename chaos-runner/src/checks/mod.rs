@@ -53,8 +53,11 @@ pub enum SymptomKind {
     CallerKeyReplaced,
     /// The key on the wire is a beginning or another case of the caller's.
     CallerKeyMangled,
-    /// A request bears the key of another intent of the same customer.
-    KeyOfAnotherIntent,
+    /// A request bears the key of another intent under the same credential.
+    KeyOfAnotherIntent {
+        /// Whether the two intents are of different customers.
+        across_customers: bool,
+    },
     /// A request bears another customer's credential.
     CredentialOfAnotherCustomer,
     /// Under one key, two contents.
@@ -75,6 +78,8 @@ pub enum SymptomKind {
         /// How the last request looked to the client.
         last: Reply,
     },
+    /// The client says `failed`, and the last it heard is that a request is in flight.
+    FailedWhileInFlight,
     /// The client says `sent`, and no phone has buzzed.
     SentButUndelivered {
         /// Whether its process was killed on the way.

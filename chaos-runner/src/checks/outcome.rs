@@ -36,11 +36,11 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         evidence.push(belief.mark.seq);
         let tries = view.tries(intent.number);
         let told = match belief.outcome {
-            None if !deliveries.is_empty() => Some((
+            None if delivered_without_record(view, intent) => Some((
                 SymptomKind::ForgottenButDelivered,
                 "delivered, and the client has no record of it".to_owned(),
             )),
-            None if view.taken_on(intent.number) => Some((
+            None if deliveries.is_empty() && view.taken_on(intent.number) => Some((
                 SymptomKind::ForgottenAndUndelivered,
                 "taken on, not delivered, and the client has no record of it".to_owned(),
             )),
@@ -70,6 +70,22 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         }
     }
     seen
+}
+
+/// Whether there is a delivery of this intent, or of one that nothing on the wire tells from it,
+/// that no outcome of the client accounts for.
+fn delivered_without_record(view: &View<'_>, intent: &Intent) -> bool {
+    let alike = view.alike(intent.number);
+    let delivered: usize = alike.iter().map(|n| view.deliveries(*n).len()).sum();
+    let recorded = alike
+        .iter()
+        .filter(|n| view.belief(**n).and_then(|b| b.outcome).is_some())
+        .count();
+    if alike.len() > 1 {
+        delivered > recorded
+    } else {
+        delivered > 0
+    }
 }
 
 fn stuck(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
@@ -137,11 +153,18 @@ fn unsent(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
 }
 
 fn wrongly_failed(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
-    if view.deliveries(intent.number).is_empty() {
-        return None;
-    }
     let tries = view.tries(intent.number);
     let last = tries.last().map_or(Reply::Ambiguous, |a| reply(view, a));
+    if view.deliveries(intent.number).is_empty() {
+        // The request that is in flight may be accepted after everybody has stopped looking.
+        return (last == Reply::InFlight).then(|| {
+            (
+                SymptomKind::FailedWhileInFlight,
+                "the client says `failed`, and the last it heard is that a request is in flight"
+                    .to_owned(),
+            )
+        });
+    }
     // A provider that says "never" about what it has accepted: the client may believe it, unless
     // it was asked because of an answer that was lost.
     let misled = matches!(last, Reply::Permanent(_))
@@ -238,6 +261,21 @@ mod tests {
             .wait(20_000)
             .time_out();
         assert_eq!(kinds(&waits), []);
+    }
+
+    #[test]
+    fn of_two_that_look_alike_one_delivery_belongs_to_the_one_with_a_record() {
+        let history = tale("alike", 2)
+            .given(|h| {
+                h.intents[1].to = h.intents[0].to.clone();
+                h.intents[1].body = h.intents[0].body.clone();
+            })
+            .ask(2, Some("k"))
+            .accept()
+            .believe(1, Outcome::Sent)
+            .event(EventKind::Forgotten { intent: 2 })
+            .settle();
+        assert!(!kinds(&history).contains(&SymptomKind::ForgottenButDelivered));
     }
 
     #[test]

@@ -31,9 +31,14 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
             facts.general().unwrap_or(BugKind::CallerKeyOverwritten),
         )),
         SymptomKind::CallerKeyMangled => Some(Named::surely(BugKind::KeyMangled)),
-        SymptomKind::KeyOfAnotherIntent => (!also(|k| matches!(k, SymptomKind::CallerKeyMangled)))
-            .then_some(BugKind::KeyReused)
-            .map(Named::surely),
+        SymptomKind::KeyOfAnotherIntent { across_customers } => {
+            let kind = if across_customers && !facts.reused_within_customer {
+                BugKind::KeySharedByCustomers
+            } else {
+                BugKind::KeyReused
+            };
+            (!also(|k| matches!(k, SymptomKind::CallerKeyMangled))).then(|| Named::surely(kind))
+        }
         SymptomKind::CredentialOfAnotherCustomer => {
             Some(Named::surely(BugKind::KeySharedByCustomers))
         }
@@ -51,10 +56,7 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
         } else {
             BugKind::FrontDoorConflictHidden
         })),
-        SymptomKind::WorkedOnTwice {
-            faulted,
-            several_workers,
-        } => worked_on_twice(facts, run, symptom, faulted, several_workers),
+        SymptomKind::WorkedOnTwice { .. } => Some(worked_on_twice(facts, run, symptom)),
         SymptomKind::AttemptAfterReceipt | SymptomKind::OutcomeWentBack => {
             Some(Named::surely(BugKind::ReceiptMishandled))
         }
@@ -62,6 +64,7 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
         SymptomKind::PermanentRetried => Some(Named::surely(BugKind::PermanentRetried)),
         SymptomKind::StrayAttempt => Some(Named::surely(BugKind::StrayAttempt)),
         SymptomKind::FailedButDelivered { .. }
+        | SymptomKind::FailedWhileInFlight
         | SymptomKind::SentButUndelivered { .. }
         | SymptomKind::PendingAtEnd
         | SymptomKind::ForgottenButDelivered
@@ -105,7 +108,7 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
                 matches!(
                     k,
                     SymptomKind::NeverOnWire
-                        | SymptomKind::KeyOfAnotherIntent
+                        | SymptomKind::KeyOfAnotherIntent { .. }
                         | SymptomKind::CredentialOfAnotherCustomer
                         | SymptomKind::CallerKeyMangled
                 )
@@ -128,6 +131,10 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
             } else {
                 Some(Named::surely(BugKind::AmbiguousAsFailed))
             }
+        }
+        SymptomKind::FailedWhileInFlight => {
+            (!also(|k| matches!(k, SymptomKind::PayloadDiffers | SymptomKind::BytesDiffer)))
+                .then(|| Named::surely(BugKind::InFlightMishandled))
         }
         SymptomKind::GivenUp {
             only_ambiguous,
@@ -192,22 +199,17 @@ fn manners(facts: &Facts, symptom: &Symptom) -> Option<Named> {
     }
 }
 
-fn worked_on_twice(
-    facts: &Facts,
-    run: &Judged<'_>,
-    symptom: &Symptom,
-    faulted: bool,
-    several_workers: bool,
-) -> Option<Named> {
-    let named = if facts.single_overlap {
-        Some(Named::surely(BugKind::SweeperTooEager))
-    } else if !faulted && several_workers || facts.quiet_overlap {
-        Some(Named::surely(BugKind::NoClaimLock))
+/// Names a broken claim. One that breaks with nothing wrong around it is no matter of time.
+fn worked_on_twice(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Named {
+    let named = if facts.quiet_overlap {
+        Named::surely(BugKind::NoClaimLock)
+    } else if facts.single_overlap {
+        Named::surely(BugKind::SweeperTooEager)
     } else if facts.quiet_workers_clean {
-        Some(Named::surely(BugKind::LeaseTooShort))
+        Named::surely(BugKind::LeaseTooShort)
     } else {
-        Some(Named::or_narrower(BugKind::NoClaimLock))
-    }?;
+        Named::or_narrower(BugKind::NoClaimLock)
+    };
     // A stable key makes it harmless to the recipient; the claim is broken all the same.
     let kept = run.symptoms.iter().all(|s| {
         s.intent != symptom.intent
@@ -216,12 +218,12 @@ fn worked_on_twice(
                 SymptomKind::KeyNotKept { key, .. } if key != KeyMove::Kept
             )
     });
-    Some(Named {
+    Named {
         severity: if kept {
             Severity::Policy
         } else {
             named.severity
         },
         ..named
-    })
+    }
 }

@@ -37,13 +37,15 @@ pub(super) struct Facts {
     pub(super) ambiguous_changed: bool,
     /// Whether a lost answer was taken for a failure.
     pub(super) ambiguous_failed: bool,
+    /// Whether two intents of one customer bore one key.
+    pub(super) reused_within_customer: bool,
     /// Whether the content changed under a key anywhere.
     pub(super) payload_differs: bool,
     /// Whether requests multiplied after whole answers.
     pub(super) multiplied: bool,
     /// Whether a request was resent from a fresh connection.
     pub(super) resent_fresh: bool,
-    /// Whether workers took one row with nothing wrong around them.
+    /// Whether one row was taken twice with nothing wrong around it.
     pub(super) quiet_overlap: bool,
     /// Whether one worker alone overlapped with itself.
     pub(super) single_overlap: bool,
@@ -89,6 +91,9 @@ impl Facts {
             SymptomKind::FailedButDelivered {
                 last: Reply::Ambiguous,
             } => self.ambiguous_failed = true,
+            SymptomKind::KeyOfAnotherIntent {
+                across_customers: false,
+            } => self.reused_within_customer = true,
             SymptomKind::PayloadDiffers => self.payload_differs = true,
             SymptomKind::Multiplied { .. } => self.multiplied = true,
             SymptomKind::Resent { reused: false, .. } => self.resent_fresh = true,
@@ -96,7 +101,7 @@ impl Facts {
                 faulted,
                 several_workers,
             } => {
-                self.quiet_overlap |= !faulted && several_workers;
+                self.quiet_overlap |= !faulted;
                 self.single_overlap |= !several_workers;
             }
             SymptomKind::CameBackEarly => self.retry_after_ignored = true,

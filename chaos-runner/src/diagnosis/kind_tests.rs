@@ -180,6 +180,33 @@ fn a_message_under_another_customers_credential_is_key_shared_by_customers() {
 }
 
 #[test]
+fn two_customers_under_one_credential_and_one_key_are_key_shared_by_customers() {
+    let across = || {
+        tale("customers", 2)
+            .given(|h| {
+                h.intents[0].customer = "red".into();
+                h.intents[1].customer = "blue".into();
+            })
+            .under_credential_of("default")
+            .ask(1, Some("a"))
+            .accept()
+            .ask(2, Some("a"))
+            .replay(1)
+            .answer(201)
+            .all_sent()
+    };
+    let within = tale("reused", 2)
+        .ask(1, Some("a"))
+        .accept()
+        .ask(2, Some("a"))
+        .replay(1)
+        .answer(201)
+        .all_sent();
+    assert_eq!(kinds(&[across()]), [BugKind::KeySharedByCustomers]);
+    assert_eq!(kinds(&[across(), within]), [BugKind::KeyReused]);
+}
+
+#[test]
 fn a_shortened_or_case_folded_key_is_key_mangled() {
     let history = tale("mangled", 2)
         .given(|h| {
@@ -303,6 +330,11 @@ fn a_409_taken_for_final_or_escaped_by_a_new_key_is_in_flight_mishandled() {
         .believe(1, Outcome::Failed)
         .settle();
     assert_eq!(kinds(&[gave_up]), [BugKind::InFlightMishandled]);
+    let before_it_was_accepted = in_flight().believe(1, Outcome::Failed).settle();
+    assert_eq!(
+        kinds(&[before_it_was_accepted]),
+        [BugKind::InFlightMishandled]
+    );
     let escaped = in_flight()
         .of(1)
         .deliver()

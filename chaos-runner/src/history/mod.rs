@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 pub(crate) mod builder;
+mod observed;
 pub mod reply;
 pub mod retry;
 pub mod view;
