@@ -68,8 +68,8 @@ async fn faults_are_set_listed_and_lifted() {
     let request = post(Some("k1"), &message(TO, "1"));
     assert_eq!(ask(addr, &request).await.status, 201);
     assert_eq!(ask(addr, &request).await.status, 503);
-    let lift = format!("DELETE /admin/faults?id={id} HTTP/1.1\r\nHost: stub\r\n\r\n");
-    assert_eq!(ask(addr, &lift).await.json(), json!({ "removed": 1 }));
+    let removal = format!("DELETE /admin/faults?id={id} HTTP/1.1\r\nHost: stub\r\n\r\n");
+    assert_eq!(ask(addr, &removal).await.json(), json!({ "removed": 1 }));
     assert_eq!(ask(addr, &request).await.status, 201);
 }
 
