@@ -81,6 +81,7 @@ mod connection;
 mod core;
 mod era;
 mod kept;
+mod key;
 mod observers;
 mod record;
 mod reply;

@@ -207,13 +207,6 @@ async fn each_fault_changes_what_arrives() {
     let taken = with_fault(&json!({ "reorder": {} }), 3).await;
     assert_eq!(statuses(&taken), ["queued", "delivered", "sent"]);
 
-    let taken = with_fault(
-        &json!({ "delay": { "event": "queued", "for": "300ms" } }),
-        3,
-    )
-    .await;
-    assert_eq!(statuses(&taken), ["sent", "delivered", "queued"]);
-
     let taken = with_fault(&json!({ "bad-signature": { "event": "sent" } }), 4).await;
     assert_eq!(
         statuses(&taken),
@@ -221,6 +214,21 @@ async fn each_fault_changes_what_arrives() {
     );
     let genuine: Vec<_> = taken.iter().map(Receipt::is_genuine).collect();
     assert_eq!(genuine, [true, false, true, true]);
+}
+
+#[tokio::test]
+async fn a_delayed_receipt_is_overtaken_by_the_others() {
+    let (url, mut receipts) = endpoint(&[]).await;
+    let provider = provider(&url).await;
+    provider.add_fault(faulty(
+        &json!({ "delay": { "event": "queued", "for": "1h" } }),
+    ));
+    ask(provider.addr(), &post(Some("k1"), &message(TO, "1"))).await;
+    let taken = take(&mut receipts, 2).await;
+    assert_eq!(statuses(&taken), ["sent", "delivered"]);
+    provider.clock().advance(Duration::from_hours(1));
+    let taken = take(&mut receipts, 1).await;
+    assert_eq!(statuses(&taken), ["queued"]);
 }
 
 #[tokio::test]

@@ -1,0 +1,74 @@
+//! [`KeyId`]: what a ledger knows a key by.
+//!
+//! Owns the scope of a key (its customer) and its hash. What is known under it is the ledger's.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
+
+/// A key in the scope of its customer. Its hash is computed once: a table that grows need not
+/// look at the text again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyId {
+    hash: u64,
+    text: Arc<str>,
+}
+
+impl Hash for KeyId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+/// Takes the hash of a [`KeyId`] as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn write(&mut self, bytes: &[u8]) {
+        // Never used for a `KeyId`; any other key is still hashed, if poorly.
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+impl KeyId {
+    /// The key `key` of `customer`.
+    #[must_use]
+    pub fn new(customer: &str, key: &str) -> Self {
+        // Neither part can hold a NUL where it came from a header; where it came from a body, the
+        // length in front keeps two pairs from running together.
+        let mut text = String::with_capacity(customer.len() + key.len() + 9);
+        crate::message::push_hex(&mut text, customer.len() as u64);
+        text.drain(..12);
+        text.push_str(customer);
+        text.push_str(key);
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        Self {
+            hash: hasher.finish(),
+            text: text.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn customers_and_keys_never_run_together() {
+        assert_ne!(KeyId::new("a", "bc"), KeyId::new("ab", "c"));
+        assert_ne!(KeyId::new("", "a"), KeyId::new("a", ""));
+    }
+}
