@@ -71,6 +71,10 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
         | SymptomKind::ForgottenAndUndelivered
         | SymptomKind::NeverOnWire
         | SymptomKind::GivenUp { .. } => outcome(facts, run, symptom),
+        // Workers that take one row from each other try it too often as well.
+        SymptomKind::OverMaximum if also(|k| matches!(k, SymptomKind::WorkedOnTwice { .. })) => {
+            None
+        }
         SymptomKind::CameBackEarly
         | SymptomKind::RetryAfterMisread { .. }
         | SymptomKind::WaitsCluster

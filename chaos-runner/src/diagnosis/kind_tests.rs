@@ -644,6 +644,13 @@ fn work_on_one_intent_at_once_is_named_by_its_workers_and_its_faults() {
 }
 
 #[test]
+fn too_many_tries_by_workers_that_collide_are_no_finding_of_their_own() {
+    let mut history = overlapping(3, false, "a");
+    history.client.policy.max_attempts = Some(1);
+    assert_eq!(kinds(&[history]), [BugKind::NoClaimLock]);
+}
+
+#[test]
 fn a_row_taken_twice_without_a_fault_is_no_claim_lock_even_one_after_the_other() {
     let history = tale("workers", 1)
         .given(|h| h.client.workers = 3)

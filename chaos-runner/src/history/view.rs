@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use stub_provider::{event::End, fault::RequestKind};
+use stub_provider::fault::RequestKind;
 
 pub use super::observed::{
     AttemptView, Belief, ConnectionView, Mark, ReceiptView, SubmissionView, Violence,
