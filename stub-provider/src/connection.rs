@@ -306,12 +306,12 @@ async fn carried(
         standing,
     };
     let (done, outcome) = oneshot::channel();
-    core.tasks.spawn(async move {
+    core.tasks.spawn(core.work.track_future(async move {
         if let Some(outcome) = era.over().run_until_cancelled(carry.run()).await {
             // Nobody listens any more where the client has hung up: the work is done all the same.
             let _ = done.send(outcome);
         }
-    });
+    }));
     tokio::select! {
         biased;
         outcome = outcome => match outcome {

@@ -50,6 +50,8 @@ pub(crate) struct Core {
     pub(crate) counters: Counters,
     /// Work that goes on whatever its client does.
     pub(crate) tasks: TaskTracker,
+    /// Requests that are being worked on the long way, through holds and faults.
+    pub(crate) work: TaskTracker,
     pub(crate) stopping: CancellationToken,
     /// Whether any fault or hold is in force: without one a request takes the short way.
     eventful: AtomicBool,
@@ -96,6 +98,7 @@ impl Core {
             receipts: parts.receipts,
             counters: Counters::default(),
             tasks: TaskTracker::new(),
+            work: TaskTracker::new(),
             stopping: CancellationToken::new(),
             eventful: AtomicBool::new(false),
         }

@@ -232,10 +232,11 @@ impl Provider {
         &self.core.clock
     }
 
-    /// Whether any receipt is still to come, or not acknowledged yet.
+    /// Whether anything can still come of what was asked: a request is being worked on (though
+    /// its client may have hung up), or a receipt is still to come or not acknowledged yet.
     #[must_use]
-    pub fn has_receipts_under_way(&self) -> bool {
-        self.core.receipts.under_way()
+    pub fn has_work_under_way(&self) -> bool {
+        !self.core.work.is_empty() || self.core.receipts.under_way()
     }
 
     /// Stops: refuses new connections, lets what is under way come to its end within the grace

@@ -64,13 +64,13 @@ impl SqlProbe {
         }
     }
 
-    /// Asks once. A database or table that is not there yet yields no rows: the client has not
-    /// begun, or a fault has taken its database away.
+    /// Asks once. `None`: there is no answer, since the database or table is not there (yet), or
+    /// a fault has taken it away.
     ///
     /// # Errors
     ///
     /// When the answer has not the columns that are needed, or a word that is no outcome.
-    pub async fn ask(&mut self) -> Result<Vec<Belief>, Error> {
+    pub async fn ask(&mut self) -> Result<Option<Vec<Belief>>, Error> {
         let rows = match tokio::time::timeout(PATIENCE, self.rows()).await {
             Ok(Ok(rows)) => rows,
             Ok(Err(error)) => {
@@ -82,16 +82,17 @@ impl SqlProbe {
                     });
                 }
                 tracing::debug!(%error, "the outcome query has no answer yet");
-                return Ok(Vec::new());
+                return Ok(None);
             }
             Err(_) => {
                 self.connection = None;
-                return Ok(Vec::new());
+                return Ok(None);
             }
         };
         rows.iter()
             .map(|row| belief(row, &self.map, &self.query))
-            .collect()
+            .collect::<Result<_, _>>()
+            .map(Some)
     }
 
     async fn rows(&mut self) -> Result<Vec<Value>, sqlx::Error> {
@@ -247,10 +248,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_that_is_not_there_yet_has_no_rows() {
+    async fn a_database_that_is_not_there_yet_gives_no_answer() {
         let directory = tempfile::tempdir().expect("a directory");
         let url = format!("sqlite://{}/none.db", directory.path().display());
         let mut probe = SqlProbe::new(url, "select 1".into(), BTreeMap::new());
-        assert_eq!(probe.ask().await.expect("no error"), Vec::new());
+        assert_eq!(probe.ask().await.expect("no error"), None);
     }
 }

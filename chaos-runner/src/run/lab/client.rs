@@ -26,6 +26,9 @@ use crate::{
     },
 };
 
+/// What a slow start or a busy machine may add to what a client promises.
+const IDLE: Duration = Duration::from_secs(5);
+
 /// How the client's outcomes are asked for.
 #[derive(Debug)]
 pub(super) enum Probe {
@@ -38,8 +41,8 @@ pub(super) enum Probe {
 }
 
 impl Probe {
-    /// Asks once.
-    pub(super) async fn ask(&mut self) -> Result<Vec<Belief>, Error> {
+    /// Asks once; `None`: there is no answer.
+    pub(super) async fn ask(&mut self) -> Result<Option<Vec<Belief>>, Error> {
         match self {
             Self::Sql(probe) => probe.ask().await,
             Self::Command(what, words) => {
@@ -54,11 +57,12 @@ impl Probe {
                     .map_err(Error::start(what, "[outcome]"))?;
                 if !output.status.success() {
                     tracing::debug!(command, status = %output.status, "no outcome yet");
-                    return Ok(Vec::new());
+                    return Ok(None);
                 }
                 outcome::beliefs(&String::from_utf8_lossy(&output.stdout), words, &command)
+                    .map(Some)
             }
-            Self::ExitCode => Ok(Vec::new()),
+            Self::ExitCode => Ok(None),
         }
     }
 }
@@ -228,7 +232,7 @@ impl Client {
         };
         let lease = policy.lease.map_or(Duration::ZERO, |lease| lease.0);
         let promised = backoff.cap.0 + read_timeout.0 + lease;
-        (2 * promised + plan.longest_wait() + Duration::from_secs(2)).min(self.limit())
+        (2 * promised + plan.longest_wait() + IDLE).min(self.limit())
     }
 
     /// Ends every process at once.

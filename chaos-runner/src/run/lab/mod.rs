@@ -94,7 +94,7 @@ enum Signal {
     ProcessEnded(Process, u32, Exit),
     SubmitEnded(Job, SubmitEnd),
     Ready(Result<(), String>),
-    Probed(Box<Probe>, Result<Vec<Belief>, Error>),
+    Probed(Box<Probe>, Result<Option<Vec<Belief>>, Error>),
 }
 
 /// One provider and the way to it.
@@ -161,10 +161,9 @@ struct Lab {
     done: Vec<(u32, Option<usize>)>,
     /// Faults that stop the client at its next connection: fault and the proxy's connection.
     at_connect: Vec<(u32, usize, u64)>,
-    /// Until when receipts are waited for, once everything else is settled.
-    receipts_until: Option<Instant>,
+    /// Until when the provider is waited for, once everything else is settled.
+    provider_until: Option<Instant>,
     last_activity: Instant,
-    opened: Instant,
 }
 
 /// Runs one scenario.
@@ -187,7 +186,10 @@ impl Lab {
     async fn drive(&mut self) -> Result<(), Error> {
         self.arm().await?;
         self.begin().await?;
-        let limit = self.opened + self.client.limit();
+        // The client's time counts from here: setting up is not its doing.
+        let began = Instant::now();
+        self.last_activity = began;
+        let limit = began + self.client.limit();
         let idle = self.client.idle_limit(&self.plan);
         loop {
             self.submit_next()?;
@@ -198,7 +200,7 @@ impl Lab {
             let now = Instant::now();
             let give_up = limit.min(self.last_activity + idle);
             if now >= give_up {
-                let limit = give_up.saturating_duration_since(self.opened);
+                let limit = give_up.saturating_duration_since(began);
                 let limit_us = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
                 self.recorder.record(EventKind::TimedOut { limit_us });
                 break;
@@ -238,7 +240,7 @@ impl Lab {
             Signal::Ready(ready) => self.on_ready(ready),
             Signal::Probed(probe, beliefs) => {
                 self.client.probe = Some(*probe);
-                self.on_beliefs(beliefs?);
+                self.on_beliefs(beliefs?.unwrap_or_default());
                 Ok(())
             }
         }

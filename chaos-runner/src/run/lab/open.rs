@@ -114,9 +114,8 @@ impl Lab {
             beliefs: BTreeMap::new(),
             done: Vec::new(),
             at_connect: Vec::new(),
-            receipts_until: None,
+            provider_until: None,
             last_activity: Instant::now(),
-            opened: Instant::now(),
             plan,
             shared,
         })

@@ -2,24 +2,31 @@
 //!
 //! Owns the question "is the lab settled" and the looks at the client's outcomes that answer it.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
-use super::{Lab, Signal};
+use super::{Lab, Signal, client::Probe};
 use crate::{
     history::EventKind,
-    intent::Outcome,
+    intent::{Intent, Outcome},
     run::{
         error::Error,
         outcome::{Belief, Subject},
     },
 };
 
-/// How long receipts are waited for once everything else is settled.
-const RECEIPTS: Duration = Duration::from_secs(3);
+/// How long the provider is waited for once everything else is settled.
+const PROVIDER: Duration = Duration::from_secs(3);
+
+/// How often the outcomes are asked for at the end, and how long between.
+const LAST_LOOKS: u32 = 20;
+const LAST_PAUSE: Duration = Duration::from_millis(50);
 
 impl Lab {
-    /// No attempt in flight, nothing held, nothing on the agenda, every outcome final, and every
-    /// receipt acknowledged or given up.
+    /// No attempt in flight, nothing held, nothing on the agenda, every outcome final, and nothing
+    /// more to come from the provider: a request that it still works on, a receipt.
     pub(super) fn is_settled(&mut self) -> bool {
         let settled = self.is_quiet()
             && self.jobs.is_empty()
@@ -30,25 +37,26 @@ impl Lab {
                 .iter()
                 .all(|intent| self.is_final(intent.number));
         if !settled {
-            self.receipts_until = None;
+            self.provider_until = None;
             return false;
         }
         if !self
             .sides
             .iter()
-            .any(|side| side.provider.has_receipts_under_way())
+            .any(|side| side.provider.has_work_under_way())
         {
             return true;
         }
         let now = Instant::now();
-        let patience = RECEIPTS + self.plan.longest_wait();
-        let until = *self.receipts_until.get_or_insert(now + patience);
+        let patience = PROVIDER + self.plan.longest_wait();
+        let until = *self.provider_until.get_or_insert(now + patience);
         if now >= until {
-            let text = "the client's endpoint does not acknowledge its receipts".into();
+            let text =
+                "the provider was not done: the client does not acknowledge its receipts".into();
             self.recorder.record(EventKind::Remark { text });
             return true;
         }
-        // That a receipt was acknowledged is told before its courier is done.
+        // What the provider tells comes a moment before its work is over.
         self.want_probe(Duration::from_millis(5));
         false
     }
@@ -101,9 +109,18 @@ impl Lab {
                 }
             }
             if let Some(mut probe) = self.client.probe.take() {
-                let beliefs = probe.ask().await?;
+                let answer = last_answer(&mut probe).await?;
                 self.client.probe = Some(probe);
-                self.on_beliefs(beliefs);
+                if let Some(beliefs) = answer {
+                    // A row that was there and is gone is as forgotten as one that never was.
+                    let number_of = |belief: &Belief| self.number_of(&belief.subject);
+                    let known: BTreeSet<usize> = beliefs.iter().filter_map(number_of).collect();
+                    self.on_beliefs(beliefs);
+                    self.beliefs.retain(|intent, _| known.contains(intent));
+                } else {
+                    let text = "the client's outcomes could not be asked for at the end".into();
+                    self.recorder.record(EventKind::Remark { text });
+                }
             }
         }
         for intent in &self.plan.intents {
@@ -119,15 +136,7 @@ impl Lab {
     /// Notes what changed in the client's outcomes, and looks again while any is not final.
     pub(super) fn on_beliefs(&mut self, beliefs: Vec<Belief>) {
         for belief in beliefs {
-            let intent = self
-                .plan
-                .intents
-                .iter()
-                .find(|intent| match &belief.subject {
-                    Subject::Intent(id) => intent.id == *id,
-                    Subject::To(to) => intent.to == *to,
-                });
-            if let Some(number) = intent.map(|intent| intent.number) {
+            if let Some(number) = self.number_of(&belief.subject) {
                 self.believe(number, belief.outcome, belief.attempts);
             }
         }
@@ -141,6 +150,19 @@ impl Lab {
         }
     }
 
+    /// Which intent a row is about; `None` where it is about none of ours.
+    fn number_of(&self, subject: &Subject) -> Option<usize> {
+        let is_it = |intent: &&Intent| match subject {
+            Subject::Intent(id) => intent.id == *id,
+            Subject::To(to) => intent.to == *to,
+        };
+        self.plan
+            .intents
+            .iter()
+            .find(is_it)
+            .map(|intent| intent.number)
+    }
+
     /// Notes what the client believes of an intent.
     pub(super) fn believe(&mut self, intent: usize, outcome: Outcome, attempts: Option<u32>) {
         if self.beliefs.insert(intent, (outcome, attempts)) != Some((outcome, attempts)) {
@@ -152,4 +174,15 @@ impl Lab {
             });
         }
     }
+}
+
+/// Asks until there is an answer, for a while: at the end it decides.
+async fn last_answer(probe: &mut Probe) -> Result<Option<Vec<Belief>>, Error> {
+    for _ in 0..LAST_LOOKS {
+        if let Some(beliefs) = probe.ask().await? {
+            return Ok(Some(beliefs));
+        }
+        tokio::time::sleep(LAST_PAUSE).await;
+    }
+    Ok(None)
 }
