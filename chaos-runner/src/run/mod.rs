@@ -4,7 +4,7 @@
 //! The map, from the outside in:
 //!
 //! - [`suite`]: the baseline, then every scenario, several at once.
-//! - [`lab`]: one scenario with everything that it needs to itself.
+//! - `lab`: one scenario with everything that it needs to itself.
 //! - `nemesis`, `network`, `toxiproxy`, `caller`, `database`: which fault is due, and the hands
 //!   that put it in place.
 //! - `process`, `guardian`, `ready`, `front_door`, `outcome`: the client under test, from outside.
@@ -15,13 +15,13 @@
 
 mod caller;
 mod database;
-pub mod directory;
+mod directory;
 mod error;
 mod estimate;
 mod front_door;
 pub mod guardian;
 pub mod interrupt;
-pub mod lab;
+mod lab;
 mod nemesis;
 mod network;
 mod outcome;

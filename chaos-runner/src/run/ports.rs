@@ -2,11 +2,11 @@
 //!
 //! Owns their choice. A port that the system hands out (port 0) can be handed to another as soon as
 //! its socket is closed, and a provider that crashes, a link that is down and a client that is
-//! yet to start all have none for a while. So these are taken from below the range from which
-//! the system hands out, each once for each run.
+//! yet to start all have none for a while. So these are taken from below the range from which the
+//! system hands out, and each is claimed against other runs by a UDP socket of the same number.
 
 use std::{
-    net::{Ipv4Addr, SocketAddr, TcpListener},
+    net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -25,6 +25,14 @@ pub struct Ports {
     next: Arc<AtomicU32>,
 }
 
+/// A port of the loopback address that is ours until this is dropped.
+#[derive(Debug)]
+pub struct Claimed {
+    /// Where.
+    pub addr: SocketAddr,
+    _claim: UdpSocket,
+}
+
 impl Ports {
     /// Ports that begin at a place of the process's own, so that two runs seldom meet.
     pub fn new(process: u32) -> Self {
@@ -33,20 +41,25 @@ impl Ports {
         }
     }
 
-    /// A port of the loopback address on which nobody listens.
+    /// A port on which nobody listens and that no other run has.
     ///
     /// # Errors
     ///
     /// When every one is taken.
-    pub fn take(&self) -> Result<SocketAddr, Error> {
+    pub fn take(&self) -> Result<Claimed, Error> {
         let mut last = std::io::Error::other("no port was tried");
         for _ in 0..COUNT {
             let offset = self.next.fetch_add(1, Ordering::Relaxed) % COUNT;
             let port = u16::try_from(FIRST + offset).unwrap_or(u16::MAX);
             let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            match TcpListener::bind(addr) {
-                Ok(_) => return Ok(addr),
-                Err(error) => last = error,
+            match (UdpSocket::bind(addr), TcpListener::bind(addr)) {
+                (Ok(claim), Ok(_)) => {
+                    return Ok(Claimed {
+                        addr,
+                        _claim: claim,
+                    });
+                }
+                (Err(error), _) | (_, Err(error)) => last = error,
             }
         }
         Err(Error::Io {
@@ -63,9 +76,22 @@ mod tests {
     #[test]
     fn no_port_is_given_twice_and_one_that_is_taken_is_passed_over() {
         let ports = Ports::new(7);
-        let first = ports.take().expect("a port");
-        let _taken = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], first.port() + 1)));
-        let second = ports.take().expect("another port");
-        assert!(second.port() > first.port() + 1, "{first} {second}");
+        let first = ports.take().expect("a port").addr;
+        let next = SocketAddr::from(([127, 0, 0, 1], first.port() + 1));
+        let _taken = TcpListener::bind(next);
+        let second = ports.take().expect("another port").addr;
+        assert!(second.port() > next.port(), "{first} {second}");
+    }
+
+    #[test]
+    fn two_runs_that_begin_at_one_place_do_not_meet() {
+        let (one, other) = (Ports::new(40), Ports::new(40));
+        let claimed: Vec<Claimed> = (0..20)
+            .map(|k| if k % 2 == 0 { one.take() } else { other.take() }.expect("a port"))
+            .collect();
+        let mut numbers: Vec<u16> = claimed.iter().map(|claimed| claimed.addr.port()).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), claimed.len());
     }
 }

@@ -40,7 +40,7 @@ use super::{
     nemesis::Live,
     network::{Link, Network},
     outcome::Belief,
-    ports::Ports,
+    ports::{Claimed, Ports},
     process::Exit,
     recorder::Recorder,
     timers::{Due, Timers},
@@ -106,6 +106,8 @@ struct Side {
     peers: HashMap<u64, SocketAddr>,
     /// How the link is cut now.
     down: Option<Down>,
+    /// The provider's and the link's.
+    _ports: [Claimed; 2],
 }
 
 /// How a link is cut.
@@ -144,6 +146,8 @@ struct Lab {
     plan: Arc<Plan>,
     shared: Shared,
     client: Client,
+    /// For the client's own server.
+    _port: Claimed,
     sides: Vec<Side>,
     recorder: Recorder,
     inbox: UnboundedReceiver<Signal>,

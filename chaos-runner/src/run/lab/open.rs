@@ -32,13 +32,13 @@ impl Lab {
         std::fs::create_dir_all(&work_dir)
             .map_err(Error::io(format!("creating {}", work_dir.display())))?;
         let word = lab_word(&shared.run, &plan.name);
-        let port = shared.ports.take()?.port();
+        let port = shared.ports.take()?;
         let file = Arc::clone(&shared.client);
         let values = Values {
             lab: LabValues {
                 lab: word.clone(),
                 work_dir: work_dir.display().to_string(),
-                port,
+                port: port.addr.port(),
                 seed: plan.seed,
             },
             intent: None,
@@ -100,6 +100,7 @@ impl Lab {
             || (shared.network.covers_whole_proxy() && has_toxics && plan.intents.len() > 1);
         Ok(Self {
             client,
+            _port: port,
             sides,
             recorder: Recorder::new(),
             inbox,
@@ -187,8 +188,9 @@ async fn open_side(
     word: &str,
     signals: &UnboundedSender<Signal>,
 ) -> Result<Side, Error> {
+    let ports = [shared.ports.take()?, shared.ports.take()?];
     let config = Config {
-        listen: shared.ports.take()?,
+        listen: ports[0].addr,
         profile: Arc::clone(&shared.client.profile),
         retention: plan.retention,
         seed: plan.seed.wrapping_add(index as u64),
@@ -205,7 +207,7 @@ async fn open_side(
     let name = format!("{word}-{}", index + 1);
     match shared
         .network
-        .open(&name, shared.ports.take()?, provider.addr())
+        .open(&name, ports[1].addr, provider.addr())
         .await
     {
         Ok((link, events)) => {
@@ -217,6 +219,7 @@ async fn open_side(
                 link,
                 peers: HashMap::new(),
                 down: None,
+                _ports: ports,
             })
         }
         Err(error) => {
