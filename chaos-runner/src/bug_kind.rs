@@ -3,7 +3,10 @@
 //! Owns [`BugKind`]: its ids, its severities, and the words in which a report explains it. Which
 //! kind explains what was seen is the diagnosis'.
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt::{self, Write as _},
+    str::FromStr,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,6 +201,27 @@ impl BugKind {
                 | Self::StrayAttempt
         )
     }
+}
+
+/// The reference of every kind, in Markdown.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = String::from(
+        "# Bug kinds\n\n\
+         What a finding, a JUnit failure and an entry of `[known]` are named by. A check sees a symptom in one\n\
+         scenario; the diagnosis names the kind over all scenarios of a run: a narrower kind only where its\n\
+         trigger is present and the same scenario without the trigger is clean. The last four name a symptom\n\
+         that no kind explains.\n\n\
+         Severities, from the gravest: `duplicate`, `loss`, `wrong-outcome`, `policy`, `note`. What is harmless in\n\
+         the run at hand (a second request under a stable key) is a `note`, whatever its kind.\n\n\
+         | kind | severity | what is wrong | what to do |\n|---|---|---|---|\n",
+    );
+    for kind in BugKind::ALL {
+        let (severity, wrong, remedy) = (kind.severity(), kind.wrong(), kind.remedy());
+        // Writing to a String cannot fail.
+        let _written = writeln!(text, "| `{kind}` | {severity} | {wrong} | {remedy} |");
+    }
+    text
 }
 
 impl fmt::Display for BugKind {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chaos_runner::schema;
+use chaos_runner::{bug_kind, cli, schema};
 use serde_json::Value;
 
 fn repository() -> PathBuf {
@@ -37,6 +37,8 @@ fn the_committed_schemas_are_those_of_the_types() {
 fn the_committed_references_are_those_of_the_types() {
     assert_committed("docs/scenario-reference.md", &schema::scenario_reference());
     assert_committed("docs/client-reference.md", &schema::client_reference());
+    assert_committed("docs/bug-kinds.md", &bug_kind::reference());
+    assert_committed("docs/command-line.md", &cli::reference());
 }
 
 fn validator(schema: &str) -> jsonschema::Validator {

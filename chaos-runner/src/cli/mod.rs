@@ -13,7 +13,7 @@ mod show;
 use std::io;
 
 use anstream::ColorChoice;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub use init::InitArgs;
 pub use list::ListArgs;
@@ -146,4 +146,31 @@ impl CommandError {
             }
         }
     }
+}
+
+/// The reference of the command line, in Markdown: every command and flag as `--help` has them.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = String::from(
+        "# The command line\n\nWritten from the program itself; `chaos-runner help` and `--help` say the same.\n",
+    );
+    let mut program = Cli::command().term_width(96).disable_help_subcommand(true);
+    program.build();
+    let mut section = |name: &str, command: &mut clap::Command| {
+        let help = command.render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        text.extend([
+            "\n## ",
+            name,
+            "\n\n```text\n",
+            lines.join("\n").trim_end(),
+            "\n```\n",
+        ]);
+    };
+    section("chaos-runner", &mut program.clone());
+    for command in program.get_subcommands_mut() {
+        let name = format!("chaos-runner {}", command.get_name());
+        section(&name, command);
+    }
+    text
 }

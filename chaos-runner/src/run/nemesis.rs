@@ -48,8 +48,9 @@ fn hold_stage(action: &Action) -> Option<Stage> {
         Action::Toxic(_) => Some(Stage::AfterAccept),
         _ => match client_stage(action)? {
             ClientStage::BeforeAccept => Some(Stage::BeforeAccept),
-            ClientStage::AfterAccept => Some(Stage::AfterAccept),
-            ClientStage::Submitted | ClientStage::Connected | ClientStage::Answered => None,
+            // What is done once the answer has left is prepared before it leaves.
+            ClientStage::AfterAccept | ClientStage::Answered => Some(Stage::AfterAccept),
+            ClientStage::Submitted | ClientStage::Connected => None,
         },
     }
 }

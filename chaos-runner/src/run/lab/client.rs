@@ -91,6 +91,8 @@ pub(super) struct Client {
     pub(super) winding_down: bool,
     /// `None` while a look is under way.
     pub(super) probe: Option<Probe>,
+    /// Processes that are stopped until their answer has left.
+    pub(super) stopped: BTreeSet<Process>,
     /// Processes that a fault has ended, with the pause before each is started again.
     pub(super) restarting: BTreeMap<Process, Duration>,
     /// Links that are cut from the start: side, fault, for how long.
@@ -136,6 +138,7 @@ impl Client {
             looking: None,
             winding_down: false,
             probe: None,
+            stopped: BTreeSet::new(),
             restarting: BTreeMap::new(),
             links_to_heal: Vec::new(),
         };

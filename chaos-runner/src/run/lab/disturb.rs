@@ -46,6 +46,9 @@ impl Lab {
                 ClientFault::Pause(_) => (Kill::SIGSTOP, "pause"),
             };
             self.signal(&process, signal, word, Some(fault.id))?;
+            if self.client.stopped.remove(&process) && !matches!(client, ClientFault::Pause(_)) {
+                self.resume(&process)?;
+            }
             match client {
                 ClientFault::Kill(at) => {
                     self.client
@@ -80,6 +83,45 @@ impl Lab {
             intent: Some(intent),
         });
         Ok(waits)
+    }
+
+    /// Stops the client while its answer is still held, so that it has done nothing with it when
+    /// the answer has left and the fault comes.
+    pub(super) fn stop_before_answer(
+        &mut self,
+        client: &ClientFault,
+        live: &Live,
+    ) -> Result<(), Error> {
+        let Some(intent) = live.intent else {
+            return Ok(());
+        };
+        for process in self.processes(client.process(), intent) {
+            if let Some((running, _)) = self.client.running.get(&process) {
+                running
+                    .signal(Kill::SIGSTOP)
+                    .map_err(Error::io("stopping the client"))?;
+                self.client.stopped.insert(process);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets go on whoever was stopped for an answer that never left.
+    pub(super) fn resume_all(&mut self) -> Result<(), Error> {
+        for process in std::mem::take(&mut self.client.stopped) {
+            self.resume(&process)?;
+        }
+        Ok(())
+    }
+
+    /// Lets a process that was stopped for its answer go on, so that it sees a signal.
+    fn resume(&self, process: &Process) -> Result<(), Error> {
+        match self.client.running.get(process) {
+            Some((running, _)) => running
+                .signal(Kill::SIGCONT)
+                .map_err(Error::io("letting the client go on")),
+            None => Ok(()),
+        }
     }
 
     /// The processes that a fault is for, among those that run.

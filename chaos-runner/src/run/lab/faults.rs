@@ -6,7 +6,7 @@
 //! ([`super::super::nemesis`]).
 
 use stub_provider::{event::End, fault::Stage};
-use toxic_proxy::ConnectionEvent;
+use toxic_proxy::{ConnectionEvent, Peer};
 
 use super::Lab;
 use crate::{
@@ -56,8 +56,17 @@ impl Lab {
     }
 
     /// An attempt stands still at a stage: puts its faults in place, then lets go.
-    pub(super) async fn on_held(&mut self, number: u64, stage: Stage) -> Result<(), Error> {
+    pub(super) async fn on_held(
+        &mut self,
+        side: usize,
+        id: u64,
+        stage: Stage,
+    ) -> Result<(), Error> {
+        let provider = u8::try_from(side + 1).unwrap_or(u8::MAX);
+        let number = self.recorder.attempt(provider, id);
         let Some(live) = self.live.get(&number).copied() else {
+            // Its client has hung up by now; the provider works on.
+            self.release(side, id, stage);
             return Ok(());
         };
         if stage == Stage::BeforeAccept {
@@ -71,10 +80,17 @@ impl Lab {
                     self.add_toxic(live.side, fault.id, toxic, Some((number, live)), None)
                         .await?;
                 }
+                Action::Client(client)
+                    if nemesis::client_stage(&fault.action) == Some(ClientStage::Answered) =>
+                {
+                    self.stop_before_answer(client, &live)?;
+                }
                 Action::Client(client) => {
                     waits |= self.client_fault(fault, client, Some((number, live)), Some(stage))?;
                 }
-                Action::Database(database) => {
+                Action::Database(database)
+                    if nemesis::client_stage(&fault.action) != Some(ClientStage::Answered) =>
+                {
                     self.disturb(fault, database, Some(number), live.intent)
                         .await?;
                 }
@@ -132,6 +148,9 @@ impl Lab {
                 }
             }
         }
+        if end != End::Answered {
+            self.resume_all()?;
+        }
         if let Some(connection) = self.at_proxy(live.side, live.connection) {
             self.cut_link(live.side, connection + 1).await?;
         }
@@ -150,7 +169,16 @@ impl Lab {
                 self.toxic_hit(side, toxic);
                 Ok(())
             }
+            ConnectionEvent::PeerEnded {
+                id,
+                peer: Peer::Client,
+                ..
+            } => {
+                self.closing.insert((side, *id));
+                Ok(())
+            }
             ConnectionEvent::Unreachable { id, .. } | ConnectionEvent::Closed { id, .. } => {
+                self.closing.remove(&(side, *id));
                 // On a real server a toxic that waited for this connection covers the next too.
                 if self.shared.network.covers_whole_proxy() {
                     let waiting = self.toxics.iter().position(|live| {

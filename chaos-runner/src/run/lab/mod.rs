@@ -17,7 +17,7 @@ mod submissions;
 mod toxics;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     net::SocketAddr,
     path::PathBuf,
     sync::Arc,
@@ -155,6 +155,9 @@ struct Lab {
     timers: Timers,
     one_by_one: bool,
     jobs: VecDeque<Job>,
+    /// The proxy's connections that the client has left and that are not closed yet: what it sent
+    /// may still be on its way.
+    closing: BTreeSet<(usize, u64)>,
     /// Attempts that have arrived and not ended, by number in the history.
     live: BTreeMap<u64, Live>,
     toxics: Vec<PlacedToxic>,
@@ -297,10 +300,7 @@ impl Lab {
                 );
                 Ok(())
             }
-            wire::EventKind::Held { attempt, stage } => {
-                let number = self.recorder.attempt(provider, attempt);
-                self.on_held(number, stage).await
-            }
+            wire::EventKind::Held { attempt, stage } => self.on_held(index, attempt, stage).await,
             wire::EventKind::Ended { attempt, end } => {
                 let number = self.recorder.attempt(provider, attempt);
                 match self.live.remove(&number) {

@@ -4,7 +4,7 @@
 //! happened in between.
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -108,6 +108,7 @@ impl Lab {
             timers: Timers::default(),
             one_by_one,
             jobs: VecDeque::new(),
+            closing: BTreeSet::new(),
             live: BTreeMap::new(),
             toxics: Vec::new(),
             waiting: Vec::new(),

@@ -26,7 +26,7 @@ const LAST_PAUSE: Duration = Duration::from_millis(50);
 
 impl Lab {
     /// No attempt in flight, nothing held, nothing on the agenda, every outcome final, and nothing
-    /// more to come from the provider: a request that it still works on, a receipt.
+    /// more to come: a request on its way or at work, a receipt.
     pub(super) fn is_settled(&mut self) -> bool {
         let settled = self.is_quiet()
             && self.jobs.is_empty()
@@ -40,11 +40,11 @@ impl Lab {
             self.provider_until = None;
             return false;
         }
-        if !self
+        let provider_works = self
             .sides
             .iter()
-            .any(|side| side.provider.has_work_under_way())
-        {
+            .any(|side| side.provider.has_work_under_way());
+        if !provider_works && self.closing.is_empty() {
             return true;
         }
         let now = Instant::now();
@@ -52,7 +52,8 @@ impl Lab {
         let until = *self.provider_until.get_or_insert(now + patience);
         if now >= until {
             let text =
-                "the provider was not done: the client does not acknowledge its receipts".into();
+                "settled all the same: a receipt was not acknowledged, or a connection not closed"
+                    .into();
             self.recorder.record(EventKind::Remark { text });
             return true;
         }
