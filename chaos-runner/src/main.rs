@@ -1,6 +1,11 @@
 //! The program: parses the arguments and does what they say.
 
-use std::{env, io, os::unix::process::CommandExt as _, process};
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+    os::unix::process::CommandExt as _,
+    process,
+};
 
 use chaos_runner::{
     cli::{Cli, Command, CommandError, Verbosity},
@@ -51,6 +56,7 @@ fn log(verbosity: Verbosity) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr)
         .init();
 }

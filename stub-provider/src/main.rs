@@ -1,6 +1,7 @@
 //! The provider as a program: an SMS API on a port of this machine.
 
 use std::{
+    io::IsTerminal as _,
     net::SocketAddr,
     path::{Path, PathBuf},
     process::ExitCode,
@@ -80,6 +81,7 @@ fn log(json: bool) {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     if json {
         lines.json().init();
