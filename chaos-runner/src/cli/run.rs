@@ -38,7 +38,7 @@ pub struct RunArgs {
     /// The seed of all randomness: a number, or `random` [default: 1].
     #[arg(long, value_name = "N", value_parser = seed)]
     pub seed: Option<u64>,
-    /// How many scenarios run at once [default: four for each core].
+    /// How many scenarios run at once [default: two for each core].
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
     /// Only scenarios that bear this tag; may be given several times.
@@ -151,10 +151,11 @@ impl RunArgs {
         };
         let scenarios = suite::select(&self.scenarios, &self.only)?;
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        // Scenarios wait far more than they work.
+        // Scenarios wait more than they work; with more of them at once, a client starved of its
+        // processor would run into its own timeouts.
         let jobs = self
             .jobs
-            .or_else(|| NonZeroUsize::new(4 * cores))
+            .or_else(|| NonZeroUsize::new(2 * cores))
             .unwrap_or(NonZeroUsize::MIN);
         Ok(RunOptions {
             client,
