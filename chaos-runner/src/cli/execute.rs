@@ -98,6 +98,9 @@ impl RunOptions {
             result.exit_code()
         };
         teller.finish(result)?;
+        if let Some(why) = &suite.stopped {
+            anstream::eprintln!("not every scenario was run: {why}");
+        }
         Ok(code)
     }
 

@@ -28,9 +28,9 @@ pub enum Error {
         source: io::Error,
     },
     /// The setup command failed.
-    #[error("the [setup] command ended with {how}; its output is in {output}")]
+    #[error("the [setup] command {how}; its output is in {output}")]
     Setup {
-        /// How it ended.
+        /// How it ended, or that it did not.
         how: String,
         /// Where its output is.
         output: String,

@@ -125,14 +125,19 @@ pub fn end_group(group: i32) {
     }
 }
 
-/// Kills every process whose environment names the run, until a look finds none.
+/// Kills every process whose environment names the run, until two looks find none: a process
+/// that is just being started shows no environment for a moment.
 fn end_marked(run: &str) {
     let mark = format!("{RUN_VARIABLE}={run}");
+    let mut empty = 0;
     // A process that forks faster than it is killed is bounded by the number of looks.
     for _ in 0..100 {
         let found = marked(&mark);
         if found.is_empty() {
-            return;
+            empty += 1;
+            if empty == 2 {
+                return;
+            }
         }
         for pid in found {
             // It may be gone already: that is what is wanted.

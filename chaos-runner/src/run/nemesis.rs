@@ -94,6 +94,21 @@ pub fn due_before_arrival(plan: &Plan, stage: ClientStage, intent: usize) -> Vec
     plan.faults.iter().filter(due).collect()
 }
 
+/// What happens to the client or its database when it has connected to a side, each with the
+/// proxy's number of the connection (from 1).
+pub fn due_when_connected(plan: &Plan, side: usize) -> Vec<(&PlannedFault, u64)> {
+    plan.faults
+        .iter()
+        .filter(|fault| {
+            client_stage(&fault.action) == Some(ClientStage::Connected) && is_at(fault, side)
+        })
+        .filter_map(|fault| match fault.place {
+            Place::Connection(k) => Some((fault, u64::from(k))),
+            Place::Attempts(_) => None,
+        })
+        .collect()
+}
+
 /// The faults aimed at the proxy's connection `k` (from 1) of a side.
 pub fn at_connection(plan: &Plan, side: usize, k: u64) -> Vec<&PlannedFault> {
     let place = Place::Connection(u32::try_from(k).unwrap_or(u32::MAX));

@@ -7,10 +7,13 @@
 use std::net::SocketAddr;
 
 use hyper::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
-use toxic_proxy::{ConnectionEvent, Engine, NewProxy, toxics::Timeout};
+use toxic_proxy::{
+    ConnectionEvent, Engine, NewProxy,
+    toxics::{Bandwidth, Timeout},
+};
 use toxiproxy_rust::{
     client::Client,
     proxy::{Proxy, ProxyPack},
@@ -246,14 +249,21 @@ impl Network {
             }
             let path = format!("/proxies/{}/toxics", link.name);
             self.caller.call(Method::POST, &path, Some(&body)).await?;
+            // Not through the thread of the crate: a request is held meanwhile, and its client
+            // must not lose patience because other labs are in that line.
+            let listed = self.caller.call(Method::GET, &path, None).await?;
+            return self::listed(&listed, &name, toxic.kind)
+                .map(|()| name.clone())
+                .map_err(|why| Error::Toxiproxy {
+                    doing: format!("putting toxic {name} in place"),
+                    why,
+                });
         }
         let (wanted, proxy, toxic) = (name.clone(), link.name.clone(), toxic.clone());
         self.toxiproxy
             .call(&format!("putting toxic {name} in place"), move |client| {
                 let proxy = client.find_proxy(&proxy)?;
-                if through_crate {
-                    create(&proxy, &toxic)?;
-                }
+                create(&proxy, &toxic)?;
                 let kind = toxic.kind.as_str();
                 match proxy.toxics()?.iter().find(|listed| listed.name == wanted) {
                     Some(listed) if listed.r#type == kind => Ok(()),
@@ -263,6 +273,12 @@ impl Network {
             })
             .await?;
         Ok(name)
+    }
+
+    /// Whether the `k`-th connection of a client has been opened.
+    pub fn has_opened(&self, link: &Link, k: u64) -> bool {
+        let connections = self.engine.connections(&link.front).unwrap_or_default();
+        connections.iter().any(|connection| connection.id >= k)
     }
 
     /// The names of the toxics that have acted on any connection.
@@ -282,16 +298,15 @@ impl Network {
     pub async fn remove_toxic(&self, link: &Link, name: &str) -> Result<(), Error> {
         let path = format!("/proxies/{}/toxics/{name}", link.name);
         self.caller.call(Method::DELETE, &path, None).await?;
-        let (gone, proxy) = (name.to_owned(), link.name.clone());
-        self.toxiproxy
-            .call(&format!("removing toxic {name}"), move |client| {
-                let listed = client.find_proxy(&proxy)?.toxics()?;
-                if listed.iter().any(|toxic| toxic.name == gone) {
-                    return Err("it is still listed".into());
-                }
-                Ok(())
-            })
-            .await
+        let path = format!("/proxies/{}/toxics", link.name);
+        let listed = self.caller.call(Method::GET, &path, None).await?;
+        if entry(&listed, name).is_some() {
+            return Err(Error::Toxiproxy {
+                doing: format!("removing toxic {name}"),
+                why: "it is still listed".into(),
+            });
+        }
+        Ok(())
     }
 
     /// Refuses connects, or takes them again.
@@ -340,18 +355,34 @@ impl Network {
     }
 
     /// Lets nothing pass upstream on the `connection`-th connection, so that a client can be
-    /// stopped between connect and request.
+    /// stopped between connect and request. What it sends is lost, or (`forever` false) waits
+    /// until [`Network::unblock_upstream`].
     ///
     /// # Errors
     ///
     /// When the engine refuses.
-    pub fn block_upstream(&self, link: &Link, connection: u64) -> Result<(), Error> {
-        let toxic = toxic_proxy::Toxic::new(toxic_proxy::Stream::Upstream, Timeout { timeout: 0 })
-            .named(format!("block-{connection}"))
-            .bound_to(connection);
+    pub fn block_upstream(&self, link: &Link, connection: u64, forever: bool) -> Result<(), Error> {
+        let upstream = toxic_proxy::Stream::Upstream;
+        let toxic = if forever {
+            toxic_proxy::Toxic::new(upstream, Timeout { timeout: 0 })
+        } else {
+            toxic_proxy::Toxic::new(upstream, Bandwidth { rate: 0 })
+        };
+        let toxic = toxic.named(block(connection)).bound_to(connection);
         self.engine
             .add_toxic(&link.front, toxic)
             .map(|_| ())
+            .map_err(|error| Error::Engine(error.to_string()))
+    }
+
+    /// Lets everything pass on the `connection`-th connection again.
+    ///
+    /// # Errors
+    ///
+    /// When the engine refuses.
+    pub fn unblock_upstream(&self, link: &Link, connection: u64) -> Result<(), Error> {
+        self.engine
+            .remove_toxic(&link.front, &block(connection))
             .map_err(|error| Error::Engine(error.to_string()))
     }
 
@@ -407,7 +438,10 @@ impl Network {
                             .parse::<i32>()
                             .ok()
                     });
-                    if owner.is_some_and(|pid| !is_alive(pid)) {
+                    // Where process numbers start anew (in a container), a dead runner may have
+                    // had ours; this run has no proxy yet.
+                    let own = |pid| u32::try_from(pid) == Ok(std::process::id());
+                    if owner.is_some_and(|pid| own(pid) || !is_alive(pid)) {
                         tracing::info!(proxy = name, "deleting a proxy that an earlier run left");
                         proxy.delete()?;
                     }
@@ -416,6 +450,26 @@ impl Network {
             })
             .await
     }
+}
+
+/// The toxic of that name in a list of toxics.
+fn entry<'v>(listed: &'v Value, name: &str) -> Option<&'v Value> {
+    let toxics = listed.as_array()?;
+    toxics.iter().find(|toxic| toxic["name"] == name)
+}
+
+/// Whether a server that was given a toxic has it.
+fn listed(list: &Value, name: &str, kind: ToxicKind) -> Result<(), String> {
+    let kind = kind.as_str();
+    match entry(list, name) {
+        Some(toxic) if toxic["type"] == kind => Ok(()),
+        Some(toxic) => Err(format!("it is a {} in place of a {kind}", toxic["type"])),
+        None => Err("the server accepted it and does not list it".into()),
+    }
+}
+
+fn block(connection: u64) -> String {
+    format!("block-{connection}")
 }
 
 /// Whether `toxiproxy_rust` has a call for the type.

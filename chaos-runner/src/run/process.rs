@@ -18,7 +18,10 @@ use std::{
 
 use nix::{
     errno::Errno,
-    sys::signal::{Signal, killpg},
+    sys::{
+        signal::{Signal, killpg},
+        wait::{Id, WaitPidFlag, WaitStatus, waitid},
+    },
     unistd::Pid,
 };
 use tokio::{io::AsyncWriteExt as _, process::Command};
@@ -129,19 +132,30 @@ impl Running {
         Ok(running)
     }
 
-    /// Sends a signal to the whole group; a group that is gone is no error.
+    /// Sends a signal to the whole group, unless its first process has ended. Returns whether it
+    /// was sent.
     ///
     /// # Errors
     ///
     /// When the system refuses.
-    pub fn signal(&self, signal: Signal) -> io::Result<()> {
-        if self.gone.load(Ordering::Acquire) {
-            return Ok(());
+    pub fn signal(&self, signal: Signal) -> io::Result<bool> {
+        if self.gone.load(Ordering::Acquire) || has_ended(self.group) {
+            return Ok(false);
         }
         match killpg(Pid::from_raw(self.group), signal) {
-            Ok(()) | Err(Errno::ESRCH) => Ok(()),
+            Ok(()) => Ok(true),
+            Err(Errno::ESRCH) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Whether a child has ended, be it that nobody has noted it yet. It stays there to be noted.
+fn has_ended(child: i32) -> bool {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    match waitid(Id::Pid(Pid::from_raw(child)), flags) {
+        Ok(status) => status != WaitStatus::StillAlive,
+        Err(error) => error == Errno::ECHILD,
     }
 }
 

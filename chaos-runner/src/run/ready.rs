@@ -8,6 +8,7 @@ use std::{path::Path, time::Duration};
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use stub_provider::duration::Span;
 use tokio::net::TcpStream;
 
 use crate::client_file::{Ready, Values};
@@ -40,10 +41,7 @@ pub async fn wait(
             Ready::Port(port) => format!("port {} to take connections", port.render(values)),
             Ready::Log(words) => format!("a line with `{words}`"),
         };
-        format!(
-            "was not ready within {}s: waited for {sign}",
-            within.as_secs()
-        )
+        format!("was not ready within {}: waited for {sign}", Span(within))
     })
 }
 

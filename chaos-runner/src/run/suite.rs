@@ -25,7 +25,7 @@ use super::{
     ports::Ports,
 };
 use crate::{
-    client_file::ClientFile,
+    client_file::{ClientFile, Submit},
     fault::{Action, DatabaseFault},
     history::{ClientFacts, FORMAT, History, ProviderFacts},
     plan::Plan,
@@ -86,6 +86,8 @@ pub struct Suite {
     pub directory: PathBuf,
     /// Whether it was interrupted.
     pub interrupted: bool,
+    /// Why not every scenario was begun, where that is so and nobody interrupted it.
+    pub stopped: Option<String>,
 }
 
 /// Runs the baseline, then every plan. `told` hears of all progress; it can stop the run after
@@ -109,7 +111,8 @@ pub async fn run(
         guardian: Arc::new(Guardian::start(&run).map_err(Error::io("starting the guardian"))?),
         run,
         directory: directory::create(&settings.base, jiff::Timestamp::now())?,
-        cancel,
+        // A run that fails stops its labs, and is not interrupted for that.
+        cancel: cancel.child_token(),
     };
     let result = scenarios(settings, &shared, told).await;
     let cleared = network.finish(&shared.run).await;
@@ -136,6 +139,7 @@ async fn scenarios(
         engine: shared.network.name(),
         directory: shared.directory.clone(),
         interrupted: false,
+        stopped: None,
     };
     let mut stop: Option<String> = broken(told(Progress::Begins {
         scenarios: settings.plans.len(),
@@ -155,6 +159,7 @@ async fn scenarios(
     order.sort_by_key(|index| std::cmp::Reverse(times[*index]));
     let mut waiting = order.into_iter();
     let mut labs = JoinSet::new();
+    let mut failed = None;
     let mut runs: Vec<Option<ScenarioRun>> = settings.plans.iter().map(|_| None).collect();
     loop {
         let out_of_time = settings
@@ -179,14 +184,32 @@ async fn scenarios(
         let Some(joined) = labs.join_next().await else {
             break;
         };
-        let (index, lab) = joined.map_err(|error| panicked("a lab", error))?;
-        let name = &settings.plans[index].name;
-        if let Some(run) = lab.map_err(|error| panicked(name, error))?? {
-            runs[index] = Some(run.clone());
-            stop = stop.or(broken(told(Progress::Finished(run))));
+        let ended = joined
+            .map_err(|error| panicked("a lab", error))
+            .and_then(|(index, lab)| {
+                let name = &settings.plans[index].name;
+                Ok((index, lab.map_err(|error| panicked(name, error))??))
+            });
+        match ended {
+            Ok((index, Some(run))) => {
+                runs[index] = Some(run.clone());
+                stop = stop.or(broken(told(Progress::Finished(run))));
+            }
+            Ok((_, None)) => {}
+            Err(error) => {
+                // The other labs put everything back before the run ends.
+                shared.cancel.cancel();
+                failed.get_or_insert(error);
+            }
         }
     }
+    if let Some(error) = failed {
+        return Err(error);
+    }
     suite.interrupted = shared.cancel.is_cancelled();
+    if runs.iter().any(Option::is_none) {
+        suite.stopped.clone_from(&stop);
+    }
     let why = stop.unwrap_or_else(|| "the run was interrupted".into());
     let missing = |plan: &Arc<Plan>| not_run(plan, Ran::Broken(why.clone()));
     suite.runs = settings
@@ -266,6 +289,11 @@ fn can_run(plan: &Plan, shared: &Shared) -> Result<(), String> {
         .any(|fault| matches!(fault.action, Action::Database(DatabaseFault::Down(_))));
     if database_goes_down && !shared.client.has_database_server() {
         return Err("the client's database is a file, which cannot be down".into());
+    }
+    if lab::goes_one_by_one(plan, &shared.network)
+        && matches!(shared.client.submit, Submit::Stdin(_))
+    {
+        return Err("a client that reads all messages at once cannot take them one by one".into());
     }
     shared.network.can(plan)
 }

@@ -6,10 +6,12 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
+    process::Stdio,
     sync::Arc,
     time::Duration,
 };
 
+use stub_provider::duration::Span;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Job;
@@ -29,6 +31,9 @@ use crate::{
 /// What a slow start or a busy machine may add to what a client promises.
 const IDLE: Duration = Duration::from_secs(5);
 
+/// How long a command that tells the outcomes may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// How the client's outcomes are asked for.
 #[derive(Debug)]
 pub(super) enum Probe {
@@ -47,13 +52,19 @@ impl Probe {
             Self::Sql(probe) => probe.ask().await,
             Self::Command(what, words) => {
                 let command = what.to_string();
-                let output = tokio::process::Command::new(&what.program)
+                let asked = tokio::process::Command::new(&what.program)
                     .args(&what.arguments)
                     .current_dir(&what.directory)
                     .envs(&what.env)
+                    .stdin(Stdio::null())
                     .kill_on_drop(true)
-                    .output()
+                    .output();
+                let output = tokio::time::timeout(PATIENCE, asked)
                     .await
+                    .map_err(|_| Error::Outcome {
+                        what: command.clone(),
+                        why: format!("did not end within {}", Span(PATIENCE)),
+                    })?
                     .map_err(Error::start(what, "[outcome]"))?;
                 if !output.status.success() {
                     tracing::debug!(command, status = %output.status, "no outcome yet");
@@ -67,7 +78,18 @@ impl Probe {
     }
 }
 
-/// The client in one lab.
+/// How far the workers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Workers {
+    /// Not started.
+    ToCome,
+    /// Started, and not known to be ready.
+    Starting,
+    /// Ready.
+    Ready,
+}
+
+/// What the client file says, filled in for one lab, and what runs of it.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) file: Arc<ClientFile>,
@@ -84,9 +106,10 @@ pub(super) struct Client {
     pub(super) submitting: Vec<Job>,
     pub(super) accepted: BTreeSet<usize>,
     pub(super) turned_away: BTreeSet<usize>,
-    pub(super) workers_started: bool,
-    /// Whether the workers are ready to be knocked at.
-    pub(super) ready: bool,
+    /// How far the workers are.
+    pub(super) workers_are: Workers,
+    /// Whether a message was taken on that a worker that exits by itself may not have seen.
+    pub(super) has_news: bool,
     pub(super) looking: Option<AbortOnDropHandle<()>>,
     pub(super) winding_down: bool,
     /// `None` while a look is under way.
@@ -133,8 +156,8 @@ impl Client {
             submitting: Vec::new(),
             accepted: BTreeSet::new(),
             turned_away: BTreeSet::new(),
-            workers_started: false,
-            ready: false,
+            workers_are: Workers::ToCome,
+            has_news: false,
             looking: None,
             winding_down: false,
             probe: None,
@@ -179,6 +202,33 @@ impl Client {
         self.file.worker.is_some()
     }
 
+    /// Whether the workers exit by themselves when there is nothing left to do.
+    pub(super) fn runs_until_exit(&self) -> bool {
+        let worker = self.file.worker.as_ref();
+        worker.is_some_and(|worker| worker.until == Until::Exit)
+    }
+
+    /// Whether the workers have been started, be it long ago.
+    pub(super) fn workers_started(&self) -> bool {
+        self.workers_are != Workers::ToCome
+    }
+
+    /// Whether the workers are ready to be knocked at.
+    pub(super) fn is_ready(&self) -> bool {
+        self.workers_are == Workers::Ready
+    }
+
+    /// Whether workers run of which nobody knows yet whether they are ready.
+    pub(super) fn comes_up(&self) -> bool {
+        self.workers_are == Workers::Starting
+    }
+
+    /// Whether a message is being handed over to a client whose workers send it. That may take
+    /// as long as a process takes to start, which says nothing of the workers.
+    pub(super) fn takes_on(&self) -> bool {
+        self.has_workers() && !self.submitting.is_empty()
+    }
+
     /// Whether an intent was submitted and never taken on.
     pub(super) fn refused(&self, intent: usize) -> bool {
         self.turned_away.contains(&intent) && !self.accepted.contains(&intent)
@@ -190,9 +240,9 @@ impl Client {
         self.restarting.is_empty()
             && match &self.file.worker {
                 Some(worker) if worker.until == Until::Exit => {
-                    self.workers_started && !self.running.keys().any(runs_on)
+                    self.workers_started() && !self.running.keys().any(runs_on)
                 }
-                Some(_) => self.workers_started,
+                Some(_) => self.workers_started(),
                 None => true,
             }
     }

@@ -7,12 +7,13 @@ use std::time::Instant;
 use nix::sys::signal::Signal as Kill;
 use stub_provider::fault::Stage;
 
-use super::{Lab, Waiting};
+use super::{Kills, Lab, Waiting};
 use crate::{
+    client_file::Submit,
     fault::{ClientFault, ClientProcess, DatabaseFault},
     history::{EventKind, Process},
     plan::PlannedFault,
-    run::{database, error::Error, nemesis::Live, timers::Due},
+    run::{database, error::Error, nemesis::Live, process::Exit, timers::Due},
 };
 
 impl Lab {
@@ -39,21 +40,34 @@ impl Lab {
             return Ok(false);
         }
         let mut waits = false;
+        let mut acted = false;
         for process in processes {
             let (signal, word) = match client {
                 ClientFault::Kill(_) => (Kill::SIGKILL, "kill"),
                 ClientFault::Terminate(_) => (Kill::SIGTERM, "terminate"),
                 ClientFault::Pause(_) => (Kill::SIGSTOP, "pause"),
             };
-            self.signal(&process, signal, word, Some(fault.id))?;
+            if !self.signal(&process, signal, word, Some(fault.id))? {
+                self.too_late(fault.id);
+                continue;
+            }
             if self.client.stopped.remove(&process) && !matches!(client, ClientFault::Pause(_)) {
                 self.resume(&process)?;
+            }
+            if !matches!(client, ClientFault::Kill(_)) {
+                acted = true;
             }
             match client {
                 ClientFault::Kill(at) => {
                     self.client
                         .restarting
                         .insert(process.clone(), at.restart_after.0);
+                    self.kills.push(Kills {
+                        process: process.clone(),
+                        fault: fault.id,
+                        attempt: attempt.map(|(number, _)| number),
+                        intent,
+                    });
                     // What the client could still do with the answer, it must not.
                     if let (Some((_, live)), Some(stage)) = (attempt, held) {
                         self.waiting.push(Waiting {
@@ -77,11 +91,13 @@ impl Lab {
                 }
             }
         }
-        self.recorder.record(EventKind::FaultFired {
-            fault: fault.id,
-            attempt: attempt.map(|(number, _)| number),
-            intent: Some(intent),
-        });
+        if acted {
+            self.recorder.record(EventKind::FaultFired {
+                fault: fault.id,
+                attempt: attempt.map(|(number, _)| number),
+                intent: Some(intent),
+            });
+        }
         Ok(waits)
     }
 
@@ -119,22 +135,57 @@ impl Lab {
         match self.client.running.get(process) {
             Some((running, _)) => running
                 .signal(Kill::SIGCONT)
+                .map(|_| ())
                 .map_err(Error::io("letting the client go on")),
             None => Ok(()),
         }
     }
 
+    /// A process is gone: if it was to be killed, its exit says whether it was. One that ended
+    /// by itself before the signal came is not run again, and the fault has not acted.
+    pub(super) fn on_killed(&mut self, process: &Process, exit: Exit) {
+        let (of_it, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.kills)
+            .into_iter()
+            .partition(|kill| kill.process == *process);
+        // Of several workers that one fault kills, the first says that it acted.
+        self.kills = others;
+        for kill in of_it {
+            if exit.is_some() {
+                self.client.restarting.remove(process);
+                self.too_late(kill.fault);
+                continue;
+            }
+            let place = (kill.fault, kill.attempt, kill.intent);
+            if !self.killed.contains(&place) {
+                self.killed.push(place);
+                self.recorder.record(EventKind::FaultFired {
+                    fault: kill.fault,
+                    attempt: kill.attempt,
+                    intent: Some(kill.intent),
+                });
+            }
+        }
+    }
+
+    fn too_late(&mut self, fault: u32) {
+        let text = format!("fault {fault}: the process had ended by itself before it came");
+        self.recorder.record(EventKind::Remark { text });
+    }
+
     /// The processes that a fault is for, among those that run.
     fn processes(&self, whom: ClientProcess, intent: usize) -> Vec<Process> {
+        // A command that reads all messages at once is that of each of them.
+        let all_at_once = matches!(self.client.file.submit, Submit::Stdin(_));
+        let hands_over = |number: usize| all_at_once || number == intent;
         self.client
             .running
             .keys()
             .filter(|process| match (whom, process) {
                 (ClientProcess::Sender, Process::Worker(_)) => true,
                 (ClientProcess::Sender, Process::Submit(number)) => {
-                    !self.client.has_workers() && *number == intent
+                    !self.client.has_workers() && hands_over(*number)
                 }
-                (ClientProcess::Submit, Process::Submit(number)) => *number == intent,
+                (ClientProcess::Submit, Process::Submit(number)) => hands_over(*number),
                 _ => false,
             })
             .cloned()

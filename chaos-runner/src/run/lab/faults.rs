@@ -5,10 +5,13 @@
 //! ([`super::disturb`]). The provider's own faults are rules that it carries out by itself
 //! ([`super::super::nemesis`]).
 
-use stub_provider::{event::End, fault::Stage};
+use stub_provider::{
+    event::{AttemptId, End},
+    fault::Stage,
+};
 use toxic_proxy::{ConnectionEvent, Peer};
 
-use super::Lab;
+use super::{Lab, provider_number};
 use crate::{
     fault::{Action, ClientStage},
     history::EventKind,
@@ -48,9 +51,7 @@ impl Lab {
                 }
             }
             self.cut_link(side, 1).await?;
-            if !nemesis::due_before_arrival(&plan, ClientStage::Connected, 1).is_empty() {
-                self.watch_next_connection(side, 1)?;
-            }
+            self.watch_connections(side)?;
         }
         Ok(())
     }
@@ -59,13 +60,13 @@ impl Lab {
     pub(super) async fn on_held(
         &mut self,
         side: usize,
-        id: u64,
+        id: AttemptId,
         stage: Stage,
     ) -> Result<(), Error> {
-        let provider = u8::try_from(side + 1).unwrap_or(u8::MAX);
-        let number = self.recorder.attempt(provider, id);
+        let number = self.recorder.attempt(provider_number(side), id);
         let Some(live) = self.live.get(&number).copied() else {
-            // Its client has hung up by now; the provider works on.
+            // Its client has hung up already. The provider goes on all the same, and whoever
+            // comes with the same key must not wait for it for ever.
             self.release(side, id, stage);
             return Ok(());
         };
@@ -105,8 +106,7 @@ impl Lab {
 
     /// Lets a held attempt go.
     pub(super) fn release(&mut self, side: usize, id: u64, stage: Stage) {
-        let provider = u8::try_from(side + 1).unwrap_or(u8::MAX);
-        let attempt = self.recorder.attempt(provider, id);
+        let attempt = self.recorder.attempt(provider_number(side), id);
         self.recorder.record(EventKind::Released { attempt, stage });
         self.sides[side].provider.release(id, stage);
     }
@@ -164,7 +164,7 @@ impl Lab {
         event: &ConnectionEvent,
     ) -> Result<(), Error> {
         match event {
-            ConnectionEvent::Opened { id, .. } => self.stop_at_connect(side, *id),
+            ConnectionEvent::Opened { id, .. } => self.stop_at_connect(side, *id).await,
             ConnectionEvent::ToxicHit { toxic, .. } => {
                 self.toxic_hit(side, toxic);
                 Ok(())

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::{Down, Lab};
 use crate::{
-    fault::{Action, ClientStage},
+    fault::{Action, ClientFault},
     history::EventKind,
     run::{error::Error, nemesis, timers::Due},
 };
@@ -27,11 +27,20 @@ impl Lab {
             self.done.push((fault.id, Some(side)));
             let network = self.shared.network.clone();
             let link = &self.sides[side].link;
+            if network.has_opened(link, k) {
+                self.missed_connection(fault.id, k);
+                continue;
+            }
             match down {
                 Down::Refused => network.set_down(link, true).await?,
                 Down::Silent => network.set_blackhole(link, true).await?,
             }
             self.sides[side].down = Some(down);
+            if network.has_opened(&self.sides[side].link, k) {
+                self.missed_connection(fault.id, k);
+                self.heal_link(side, fault.id).await?;
+                continue;
+            }
             self.recorder.record(EventKind::FaultApplied {
                 fault: fault.id,
                 attempt: None,
@@ -50,6 +59,13 @@ impl Lab {
             }
         }
         Ok(())
+    }
+
+    /// The client was quicker than its fault: what is put in place now would hit another
+    /// connection, and would not be what the scenario says.
+    fn missed_connection(&mut self, fault: u32, k: u64) {
+        let text = format!("fault {fault}: connection {k} was open before it was in place");
+        self.recorder.record(EventKind::Remark { text });
     }
 
     /// The client can try from now on: links that are cut from the start heal after their time.
@@ -74,27 +90,37 @@ impl Lab {
         Ok(())
     }
 
-    /// Lets nothing pass on the side's connection `k`, so that the client can be stopped there.
-    pub(super) fn watch_next_connection(&mut self, side: usize, k: u64) -> Result<(), Error> {
+    /// Lets nothing pass on the connections at which something is to happen to the client, so
+    /// that it is stopped before its request has left.
+    pub(super) fn watch_connections(&mut self, side: usize) -> Result<(), Error> {
         let plan = std::sync::Arc::clone(&self.plan);
-        for fault in nemesis::due_before_arrival(&plan, ClientStage::Connected, 1) {
-            self.at_connect.push((fault.id, side, k));
+        for (fault, k) in nemesis::due_when_connected(&plan, side) {
+            let forever = matches!(fault.action, Action::Client(ClientFault::Kill(_)));
+            self.shared
+                .network
+                .block_upstream(&self.sides[side].link, k, forever)?;
         }
-        self.shared
-            .network
-            .block_upstream(&self.sides[side].link, k)
+        Ok(())
     }
 
-    pub(super) fn stop_at_connect(&mut self, side: usize, id: u64) -> Result<(), Error> {
+    /// A connection is open: does to the client what is due at it.
+    pub(super) async fn stop_at_connect(&mut self, side: usize, id: u64) -> Result<(), Error> {
         let plan = std::sync::Arc::clone(&self.plan);
-        for (fault, at_side, k) in self.at_connect.clone() {
-            if (at_side, k) != (side, id) {
-                continue;
+        let due = nemesis::due_when_connected(&plan, side);
+        for (fault, _) in due.into_iter().filter(|(_, k)| *k == id) {
+            match &fault.action {
+                Action::Client(client) => {
+                    self.client_fault(fault, client, None, None)?;
+                }
+                Action::Database(database) => {
+                    self.disturb(fault, database, None, None).await?;
+                }
+                _ => {}
             }
-            if let Some(fault) = plan.faults.iter().find(|planned| planned.id == fault)
-                && let Action::Client(client) = &fault.action
-            {
-                self.client_fault(fault, client, None, None)?;
+            if !matches!(fault.action, Action::Client(ClientFault::Kill(_))) {
+                self.shared
+                    .network
+                    .unblock_upstream(&self.sides[side].link, id)?;
             }
         }
         Ok(())

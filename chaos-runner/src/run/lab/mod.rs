@@ -29,6 +29,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 use toxic_proxy::ConnectionEvent;
 
+pub use self::open::goes_one_by_one;
 use self::{
     client::{Client, Probe},
     submissions::{Job, SubmitEnd},
@@ -141,6 +142,15 @@ struct Waiting {
     stage: Stage,
 }
 
+/// A process that was sent SIGKILL by a fault, and is not known to be gone.
+#[derive(Debug)]
+struct Kills {
+    process: Process,
+    fault: u32,
+    attempt: Option<u64>,
+    intent: usize,
+}
+
 /// One scenario's run.
 struct Lab {
     plan: Arc<Plan>,
@@ -162,15 +172,21 @@ struct Lab {
     live: BTreeMap<u64, Live>,
     toxics: Vec<PlacedToxic>,
     waiting: Vec<Waiting>,
+    kills: Vec<Kills>,
+    /// Kills that have acted: fault, attempt and intent.
+    killed: Vec<(u32, Option<u64>, usize)>,
     disturbances: Vec<(u32, Disturbance)>,
     beliefs: BTreeMap<usize, (Outcome, Option<u32>)>,
     /// Process faults that have been carried out, so that none is twice at one place.
     done: Vec<(u32, Option<usize>)>,
-    /// Faults that stop the client at its next connection: fault and the proxy's connection.
-    at_connect: Vec<(u32, usize, u64)>,
     /// Until when the provider is waited for, once everything else is settled.
     provider_until: Option<Instant>,
     last_activity: Instant,
+}
+
+/// The number of a side's provider in a history.
+fn provider_number(side: usize) -> u8 {
+    u8::try_from(side + 1).unwrap_or(u8::MAX)
 }
 
 /// Runs one scenario.
@@ -205,7 +221,14 @@ impl Lab {
                 break;
             }
             let now = Instant::now();
-            let give_up = limit.min(self.last_activity + idle);
+            let give_up = if self.client.comes_up() {
+                // Whoever looks whether it is ready has a time limit and tells of it.
+                now + idle
+            } else if self.client.takes_on() {
+                limit
+            } else {
+                limit.min(self.last_activity + idle)
+            };
             if now >= give_up {
                 let limit = give_up.saturating_duration_since(began);
                 let limit_us = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
@@ -236,14 +259,8 @@ impl Lab {
         match signal {
             Signal::Provider(side, event) => self.on_provider(side, event).await,
             Signal::Connection(side, event) => self.on_connection(side, &event).await,
-            Signal::ProcessEnded(process, nth, exit) => {
-                self.on_process_ended(process, nth, exit);
-                Ok(())
-            }
-            Signal::SubmitEnded(job, end) => {
-                self.on_submit_ended(job.intent, job.submission, end);
-                Ok(())
-            }
+            Signal::ProcessEnded(process, nth, exit) => self.on_process_ended(process, nth, exit),
+            Signal::SubmitEnded(job, end) => self.on_submit_ended(job.intent, job.submission, end),
             Signal::Ready(ready) => self.on_ready(ready),
             Signal::Probed(probe, beliefs) => {
                 self.client.probe = Some(*probe);
@@ -268,7 +285,7 @@ impl Lab {
 
     /// Records what a provider saw and does what is due there.
     async fn on_provider(&mut self, index: usize, event: wire::Event) -> Result<(), Error> {
-        let provider = u8::try_from(index + 1).unwrap_or(u8::MAX);
+        let provider = provider_number(index);
         self.recorder.observe(provider, &event);
         match event.kind {
             wire::EventKind::ConnectionOpened { connection, peer } => {

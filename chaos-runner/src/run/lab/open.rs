@@ -13,13 +13,13 @@ use nix::sys::signal::Signal as Kill;
 use stub_provider::{Config, ExpectedIntent, Intents, Provider, duration::Span};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-use super::{Lab, Record, Shared, Side, Signal, client::Client};
+use super::{Lab, Record, Shared, Side, Signal, client::Client, provider_number};
 use crate::{
     client_file::{LabValues, Values},
     fault::Action,
     history::{Event, EventKind},
-    plan::{Need, Plan},
-    run::{directory, error::Error, recorder::Recorder, timers::Timers},
+    plan::{Need, Plan, PlannedFault},
+    run::{directory, error::Error, network::Network, recorder::Recorder, timers::Timers},
 };
 
 /// How long a client may take to stop when it is asked to.
@@ -92,12 +92,7 @@ impl Lab {
             env.insert(name.into(), format!("http://{}", side.link.addr));
         }
         let client = Client::new(file, &plan, &shared.run, values, env, directory);
-        let has_toxics = plan
-            .faults
-            .iter()
-            .any(|fault| matches!(fault.action, Action::Toxic(_)));
-        let one_by_one = plan.one_by_one
-            || (shared.network.covers_whole_proxy() && has_toxics && plan.intents.len() > 1);
+        let one_by_one = goes_one_by_one(&plan, &shared.network);
         Ok(Self {
             client,
             _port: port,
@@ -112,10 +107,11 @@ impl Lab {
             live: BTreeMap::new(),
             toxics: Vec::new(),
             waiting: Vec::new(),
+            kills: Vec::new(),
+            killed: Vec::new(),
             disturbances: Vec::new(),
             beliefs: BTreeMap::new(),
             done: Vec::new(),
-            at_connect: Vec::new(),
             provider_until: None,
             last_activity: Instant::now(),
             plan,
@@ -164,8 +160,7 @@ impl Lab {
         let closed = close_sides(&shared, sides).await;
         while let Ok(signal) = self.inbox.try_recv() {
             if let Signal::Provider(index, event) = signal {
-                self.recorder
-                    .observe(u8::try_from(index + 1).unwrap_or(u8::MAX), &event);
+                self.recorder.observe(provider_number(index), &event);
             }
         }
         closed?;
@@ -178,6 +173,15 @@ impl Lab {
             interrupted: false,
         })
     }
+}
+
+/// Whether each message is submitted only when the one before is settled: as the scenario says,
+/// or because the engine's toxics would touch the others too.
+#[must_use]
+pub fn goes_one_by_one(plan: &Plan, network: &Network) -> bool {
+    let is_toxic = |fault: &PlannedFault| matches!(fault.action, Action::Toxic(_));
+    let touches_others = network.covers_whole_proxy() && plan.faults.iter().any(is_toxic);
+    plan.one_by_one || (touches_others && plan.intents.len() > 1)
 }
 
 async fn open_side(

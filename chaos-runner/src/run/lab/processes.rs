@@ -6,9 +6,10 @@
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal as Kill;
+use stub_provider::duration::Span;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Lab, Signal, submissions::SubmitEnd};
+use super::{Lab, Signal, client::Workers, submissions::SubmitEnd};
 use crate::{
     client_file::Until,
     history::{EventKind, Process, Submission},
@@ -40,11 +41,15 @@ impl Lab {
             let _unheard = send.send(exit);
         })
         .map_err(Error::start(&what, "[setup]"))?;
-        let exit = ended.await.unwrap_or(None);
-        if exit == Some(0) {
-            return Ok(());
-        }
-        let how = exit.map_or("a signal".into(), |code| format!("exit code {code}"));
+        let limit = self.client.limit();
+        let how = tokio::select! {
+            () = self.shared.cancel.cancelled() => return Ok(()),
+            exit = ended => match exit.unwrap_or(None) {
+                Some(0) => return Ok(()),
+                exit => ended_with(exit),
+            },
+            () = tokio::time::sleep(limit) => format!("did not end within {}", Span(limit)),
+        };
         Err(Error::Setup {
             how,
             output: output.with_extension("stderr").display().to_string(),
@@ -53,10 +58,10 @@ impl Lab {
 
     /// Starts the workers, once.
     pub(super) fn start_workers(&mut self) -> Result<(), Error> {
-        if self.client.workers_started {
+        if self.client.workers_started() {
             return Ok(());
         }
-        self.client.workers_started = true;
+        self.client.workers_are = Workers::Starting;
         let Some(ready) = self
             .client
             .file
@@ -64,7 +69,7 @@ impl Lab {
             .as_ref()
             .map(|worker| worker.ready.clone())
         else {
-            self.client.ready = true;
+            self.client.workers_are = Workers::Ready;
             return Ok(());
         };
         for number in 1..=self.client.workers {
@@ -74,14 +79,15 @@ impl Lab {
             Some(ready) => {
                 let output = self.client.output("worker-1");
                 let (values, signals) = (self.client.values.clone(), self.signals.clone());
+                let within = READY_WITHIN.min(self.client.limit());
                 let looking = tokio::spawn(async move {
-                    let ready = ready::wait(&ready, &values, &output, READY_WITHIN).await;
+                    let ready = ready::wait(&ready, &values, &output, within).await;
                     // Nobody listens once the lab is closed.
                     let _unheard = signals.send(Signal::Ready(ready));
                 });
                 self.client.looking = Some(AbortOnDropHandle::new(looking));
             }
-            None => self.client.ready = true,
+            None => self.client.workers_are = Workers::Ready,
         }
         self.start_link_timers();
         self.submitted_faults(None)
@@ -89,15 +95,34 @@ impl Lab {
 
     /// The workers are ready, or were not in time.
     pub(super) fn on_ready(&mut self, ready: Result<(), String>) -> Result<(), Error> {
-        self.client.ready = true;
-        ready.map_err(|why| {
-            let output = self.client.output("worker-1").with_extension("stderr");
-            Error::NotReady {
-                worker: 1,
-                why,
-                output: output.display().to_string(),
-            }
-        })
+        self.client.workers_are = Workers::Ready;
+        ready.map_err(|why| self.not_ready(1, why))
+    }
+
+    fn not_ready(&self, worker: u32, why: String) -> Error {
+        let output = self.client.output(&format!("worker-{worker}"));
+        Error::NotReady {
+            worker,
+            why,
+            output: output.with_extension("stderr").display().to_string(),
+        }
+    }
+
+    /// A worker that has ended and is not kept up is not ready any more; if it was the last
+    /// one, nobody ever will be.
+    fn on_worker_over(&mut self, worker: u32, exit: Exit) -> Result<(), Error> {
+        let is_worker = |process: &Process| matches!(process, Process::Worker(_));
+        if self.client.is_ready() || self.client.running.keys().any(is_worker) {
+            return Ok(());
+        }
+        if self.client.runs_until_exit() {
+            // Its turn is over, and it may have been too short to be seen.
+            self.client.workers_are = Workers::Ready;
+            self.client.looking = None;
+            return Ok(());
+        }
+        let why = format!("{} before it was ready", ended_with(exit));
+        Err(self.not_ready(worker, why))
     }
 
     /// Starts a process, for the first time or again.
@@ -141,25 +166,28 @@ impl Lab {
         Ok(())
     }
 
-    /// Sends a signal to a process of the client.
+    /// Sends a signal to a process of the client. Returns whether it was there to take it.
     pub(super) fn signal(
         &mut self,
         process: &Process,
         signal: Kill,
         word: &str,
         fault: Option<u32>,
-    ) -> Result<(), Error> {
-        if let Some((running, _)) = self.client.running.get(process) {
-            running
-                .signal(signal)
-                .map_err(Error::io(format!("sending {word} to the client")))?;
+    ) -> Result<bool, Error> {
+        let Some((running, _)) = self.client.running.get(process) else {
+            return Ok(false);
+        };
+        let taken = running
+            .signal(signal)
+            .map_err(Error::io(format!("sending {word} to the client")))?;
+        if taken {
             self.recorder.record(EventKind::ProcessSignalled {
                 process: process.clone(),
                 signal: word.to_owned(),
                 fault,
             });
         }
-        Ok(())
+        Ok(taken)
     }
 
     /// Lets a stopped process go on.
@@ -178,7 +206,12 @@ impl Lab {
     }
 
     /// A process is gone: lets go what waited for it, and starts it again where that is due.
-    pub(super) fn on_process_ended(&mut self, process: Process, nth: u32, exit: Exit) {
+    pub(super) fn on_process_ended(
+        &mut self,
+        process: Process,
+        nth: u32,
+        exit: Exit,
+    ) -> Result<(), Error> {
         if self
             .client
             .running
@@ -191,6 +224,7 @@ impl Lab {
             process: process.clone(),
             exit,
         });
+        self.on_killed(&process, exit);
         let (gone, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting)
             .into_iter()
             .partition(|held| held.process == process);
@@ -205,17 +239,17 @@ impl Lab {
             }
         }
         if self.client.winding_down {
-            return;
+            return Ok(());
         }
         if let Some(pause) = self.client.restarting.get(&process) {
             self.timers.at(Instant::now() + *pause, Due::Start(process));
-            return;
+            return Ok(());
         }
         match process {
             Process::Submit(intent) => {
-                self.on_submit_ended(intent, Submission::First, SubmitEnd::Command(exit));
+                self.on_submit_ended(intent, Submission::First, SubmitEnd::Command(exit))?;
             }
-            Process::Worker(_) => {
+            Process::Worker(number) => {
                 let is_kept_up = self
                     .client
                     .file
@@ -225,9 +259,39 @@ impl Lab {
                 if is_kept_up && nth <= RESTARTS {
                     self.timers
                         .at(Instant::now() + RESTART_PAUSE, Due::Start(process));
+                } else if std::mem::take(&mut self.client.has_news) {
+                    self.start(&process)?;
+                } else {
+                    self.on_worker_over(number, exit)?;
                 }
             }
             Process::Setup => {}
         }
+        Ok(())
     }
+
+    /// Runs the workers that exit by themselves again, now that there is something new for them:
+    /// at once, or when the one that runs is through.
+    pub(super) fn work_again(&mut self) -> Result<(), Error> {
+        if !self.client.runs_until_exit() || !self.client.workers_started() {
+            return Ok(());
+        }
+        self.client.has_news = true;
+        for number in 1..=self.client.workers {
+            let process = Process::Worker(number);
+            if !self.client.running.contains_key(&process)
+                && !self.client.restarting.contains_key(&process)
+            {
+                self.client.has_news = false;
+                self.start(&process)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ended_with(exit: Exit) -> String {
+    exit.map_or("ended by a signal".into(), |code| {
+        format!("ended with exit code {code}")
+    })
 }

@@ -103,14 +103,20 @@ impl Lab {
     /// Looks once more, now that the client has stopped, and notes what it knows nothing of.
     pub(super) async fn last_look(&mut self) -> Result<(), Error> {
         if self.client.asks_for_outcomes() {
+            let cancel = self.shared.cancel.clone();
             while self.client.probe.is_none() {
-                match self.inbox.recv().await {
-                    Some(signal) => self.answer(signal).await?,
-                    None => break,
+                tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => return Ok(()),
+                    Some(signal) = self.inbox.recv() => self.answer(signal).await?,
                 }
             }
             if let Some(mut probe) = self.client.probe.take() {
-                let answer = last_answer(&mut probe).await?;
+                let answer = tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => return Ok(()),
+                    answer = last_answer(&mut probe) => answer?,
+                };
                 self.client.probe = Some(probe);
                 if let Some(beliefs) = answer {
                     // A row that was there and is gone is as forgotten as one that never was.

@@ -46,6 +46,9 @@ impl Lab {
     /// Sets the client up and lets it begin.
     pub(super) async fn begin(&mut self) -> Result<(), Error> {
         self.setup().await?;
+        if self.shared.cancel.is_cancelled() {
+            return Ok(());
+        }
         self.jobs = self
             .plan
             .intents
@@ -82,7 +85,7 @@ impl Lab {
                 Submission::Again | Submission::Conflicting => self.repeat(job)?,
             }
         }
-        if self.client.submitting.is_empty() && !self.client.workers_started {
+        if self.client.submitting.is_empty() && !self.client.workers_started() {
             self.start_workers()?;
         }
         Ok(())
@@ -103,7 +106,7 @@ impl Lab {
                     .restarting
                     .contains_key(&Process::Submit(job.intent));
         }
-        if self.workers_come_first() && !self.client.ready {
+        if self.workers_come_first() && !self.client.is_ready() {
             return false;
         }
         !self.one_by_one || (self.is_quiet() && (1..job.intent).all(|before| self.is_final(before)))
@@ -179,7 +182,8 @@ impl Lab {
                 let process = Process::Submit(intent);
                 self.spawn(&process, &what, &format!("submit-{intent}"), "[submit]")?;
                 if abandoned {
-                    self.signal(&process, Kill::SIGKILL, "kill", None)
+                    self.signal(&process, Kill::SIGKILL, "kill", None)?;
+                    Ok(())
                 } else {
                     self.submitted_faults(Some(intent))
                 }
@@ -221,17 +225,22 @@ impl Lab {
             .iter()
             .find(|intent| intent.number == job.intent)?;
         let now = Instant::now();
-        let expires_at_us = intent
-            .expires_after
-            .map(|after| self.recorder.micros(now + after));
-        self.recorder.record_at(
-            now,
-            EventKind::Submitted {
-                intent: job.intent,
-                submission: job.submission,
-                expires_at_us,
-            },
-        );
+        let all_at_once = matches!(self.client.file.submit, Submit::Stdin(_));
+        for handed in &plan.intents {
+            if all_at_once || handed.number == job.intent {
+                let expires_at_us = handed
+                    .expires_after
+                    .map(|after| self.recorder.micros(now + after));
+                self.recorder.record_at(
+                    now,
+                    EventKind::Submitted {
+                        intent: handed.number,
+                        submission: job.submission,
+                        expires_at_us,
+                    },
+                );
+            }
+        }
         self.client.submitting.push(job);
         let values = match job.submission {
             Submission::Conflicting => {
@@ -275,7 +284,8 @@ impl Lab {
     pub(super) fn submitted_faults(&mut self, intent: Option<usize>) -> Result<(), Error> {
         let plan = Arc::clone(&self.plan);
         let sends_itself = !self.client.has_workers();
-        for number in intent.map_or(1..=plan.intents.len(), |number| number..=number) {
+        let only = intent.filter(|_| !matches!(self.client.file.submit, Submit::Stdin(_)));
+        for number in only.map_or(1..=plan.intents.len(), |number| number..=number) {
             for fault in nemesis::due_before_arrival(&plan, ClientStage::Submitted, number) {
                 let Action::Client(client) = &fault.action else {
                     continue;
@@ -297,7 +307,7 @@ impl Lab {
         intent: usize,
         submission: Submission,
         end: SubmitEnd,
-    ) {
+    ) -> Result<(), Error> {
         let job = Job { intent, submission };
         self.client.submitting.retain(|other| *other != job);
         let (exit, status, accepted) = match (end, &self.client.file.submit) {
@@ -339,6 +349,10 @@ impl Lab {
                 self.believe(intent, outcome, None);
             }
         }
+        if accepted {
+            self.work_again()?;
+        }
+        Ok(())
     }
 }
 
