@@ -67,3 +67,52 @@ pub fn altogether(each: &[Duration], jobs: usize) -> Duration {
     let shared = sum / u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
     each.iter().copied().max().unwrap_or_default().max(shared)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    fn plan(faults: &str) -> Plan {
+        let text = format!("title = \"a\"\nwhy = \"b\"\n{faults}");
+        let scenarios = scenario::load(&text, "a.toml").expect("a scenario");
+        scenarios[0].plan(1)
+    }
+
+    fn policy(text: &str) -> Policy {
+        toml::from_str(text).expect("a policy")
+    }
+
+    const QUICK: &str = "max-attempts = 5\nread-timeout = \"300ms\"\n\
+                         backoff = { base = \"50ms\", cap = \"200ms\" }";
+
+    #[test]
+    fn a_fault_that_leaves_the_client_waiting_costs_its_read_timeout_each_time() {
+        let hang = |attempts: &str| {
+            plan(&format!(
+                "[[fault]]\nattempt = {attempts}\nprovider.hang = {{ stage = \"after-accept\" }}\n"
+            ))
+        };
+        let once = expected(&hang("1"), &policy(QUICK));
+        let thrice = expected(&hang("\"1..3\""), &policy(QUICK));
+        assert!(once >= Duration::from_millis(300), "{once:?}");
+        assert!(thrice >= once + Duration::from_millis(600), "{thrice:?}");
+        // There are no more attempts than the client makes.
+        let all = expected(&hang("\"all\""), &policy(QUICK));
+        assert!(all < Duration::from_secs(4), "{all:?}");
+    }
+
+    #[test]
+    fn a_client_that_promises_nothing_is_taken_to_be_slow() {
+        let plan = plan("[[fault]]\nattempt = 1\nprovider.hang = { stage = \"after-accept\" }\n");
+        assert!(expected(&plan, &Policy::default()) > expected(&plan, &policy(QUICK)));
+    }
+
+    #[test]
+    fn together_they_take_no_less_than_the_longest_and_no_less_than_their_share() {
+        let each = [1, 2, 9].map(Duration::from_secs);
+        assert_eq!(altogether(&each, 1), Duration::from_secs(12));
+        assert_eq!(altogether(&each, 8), Duration::from_secs(9));
+        assert_eq!(altogether(&[], 0), Duration::ZERO);
+    }
+}

@@ -40,13 +40,20 @@ impl Guardian {
     ///
     /// When this program cannot be started a second time.
     pub fn start(run: &str) -> io::Result<Self> {
-        use std::os::unix::process::CommandExt as _;
-        let mut child = Command::new(std::env::current_exe()?)
+        let mut keeper = Command::new(std::env::current_exe()?);
+        keeper
             .arg(SUBCOMMAND)
             .arg(run)
-            .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(Stdio::null());
+        Self::listening(keeper)
+    }
+
+    /// Starts `keeper`, which reads what we tell.
+    pub(super) fn listening(mut keeper: Command) -> io::Result<Self> {
+        use std::os::unix::process::CommandExt as _;
+        let mut child = keeper
+            .stdin(Stdio::piped())
             // A group of its own: the terminal's Ctrl-C is for the runner.
             .process_group(0)
             .spawn()?;
@@ -162,4 +169,60 @@ fn marked(mark: &str) -> Vec<i32> {
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+
+    use super::*;
+
+    fn sleeper() -> Command {
+        let mut command = Command::new("sleep");
+        command.arg("1000").stdin(Stdio::null());
+        command
+    }
+
+    #[test]
+    fn the_guardian_is_told_of_each_group_and_of_its_end() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let heard = dir.path().join("heard");
+        let mut keeper = Command::new("cat");
+        keeper.stdout(std::fs::File::create(&heard).expect("a file"));
+        let guardian = Guardian::listening(keeper).expect("cat");
+        guardian.watch(4_000_001);
+        guardian.watch(4_000_002);
+        guardian.forget(4_000_001);
+        // Waits until it has ended.
+        drop(guardian);
+        let heard = std::fs::read_to_string(heard).expect("a file");
+        assert_eq!(heard, "+4000001\n+4000002\n-4000001\n");
+    }
+
+    #[test]
+    fn processes_that_bear_the_run_are_ended_in_whatever_group_and_no_others() {
+        let run = format!("unit-{}", std::process::id());
+        let mut ours = sleeper()
+            .env(RUN_VARIABLE, &run)
+            .process_group(0)
+            .spawn()
+            .expect("sleep");
+        let mut other = sleeper()
+            .env(RUN_VARIABLE, format!("{run}0"))
+            .spawn()
+            .expect("sleep");
+        end_marked(&run);
+        assert_eq!(ours.wait().expect("it ends").signal(), Some(9));
+        assert!(other.try_wait().expect("a status").is_none());
+        other.kill().expect("it runs");
+        other.wait().expect("it ends");
+    }
+
+    #[test]
+    fn our_own_group_is_never_ended() {
+        // Were they not passed over, this test would not come to its end.
+        end_group(0);
+        end_group(1);
+        end_group(-1);
+    }
 }

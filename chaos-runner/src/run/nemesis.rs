@@ -197,3 +197,136 @@ pub fn provider_rules(plan: &Plan, side: usize) -> Vec<FaultRule> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    fn plan(text: &str) -> Plan {
+        let text = format!("title = \"a\"\nwhy = \"b\"\n{text}");
+        let scenarios = scenario::load(&text, "a.toml").expect("a scenario");
+        scenarios[0].plan(1)
+    }
+
+    fn live(intent: usize, ordinal: u32) -> Live {
+        Live {
+            side: 0,
+            id: 1,
+            connection: 1,
+            intent: Some(intent),
+            ordinal,
+            kind: RequestKind::Submit,
+        }
+    }
+
+    fn ids(faults: &[&PlannedFault]) -> Vec<u32> {
+        faults.iter().map(|fault| fault.id).collect()
+    }
+
+    const TOXIC: &str = "toxic.timeout = { attributes = { timeout = 0 } }";
+
+    #[test]
+    fn a_fault_is_due_at_its_attempt_of_its_intent_and_at_no_other() {
+        let plan = plan(&format!(
+            "[intents]\ncount = 3\n[[fault]]\nattempt = \"2..3\"\nintent = 2\n{TOXIC}\n"
+        ));
+        let mut due = Vec::new();
+        for intent in 1..=3 {
+            for ordinal in 1..=4 {
+                if !due_at_hold(&plan, &live(intent, ordinal), Stage::AfterAccept).is_empty() {
+                    due.push((intent, ordinal));
+                }
+            }
+        }
+        assert_eq!(due, [(2, 2), (2, 3)]);
+        let stray = Live {
+            intent: None,
+            ..live(2, 2)
+        };
+        let lookup = Live {
+            kind: RequestKind::Lookup,
+            ..live(2, 2)
+        };
+        for other in [stray, lookup] {
+            assert!(due_at_hold(&plan, &other, Stage::AfterAccept).is_empty());
+        }
+        // The answer must leave straight into it.
+        assert!(due_at_hold(&plan, &live(2, 2), Stage::BeforeAccept).is_empty());
+    }
+
+    #[test]
+    fn a_fault_at_one_provider_is_not_due_at_the_other() {
+        let plan = plan(&format!(
+            "[provider]\nfailover = true\n[[fault]]\nattempt = 1\nprovider = 2\n{TOXIC}\n"
+        ));
+        let second = Live {
+            side: 1,
+            ..live(1, 1)
+        };
+        assert!(due_at_hold(&plan, &live(1, 1), Stage::AfterAccept).is_empty());
+        assert_eq!(ids(&due_at_hold(&plan, &second, Stage::AfterAccept)), [1]);
+        assert!(
+            holds(&plan, 0)
+                .iter()
+                .all(|hold| hold.stage == Stage::BeforeAccept)
+        );
+        assert!(
+            holds(&plan, 1)
+                .iter()
+                .any(|hold| hold.stage == Stage::AfterAccept)
+        );
+    }
+
+    #[test]
+    fn a_hold_stands_for_exactly_the_attempts_of_its_fault() {
+        let plan = plan(
+            "[intents]\ncount = 2\n[[fault]]\nattempt = 2\nintent = 2\n\
+             client.kill = { stage = \"before-accept\" }\n",
+        );
+        let only = Hold {
+            stage: Stage::BeforeAccept,
+            // From 0 at the provider.
+            intent: Some(1),
+            attempts: Attempts::only(2),
+            request: RequestKind::Submit,
+        };
+        assert_eq!(holds(&plan, 0), [only]);
+    }
+
+    #[test]
+    fn with_a_toxic_every_request_is_held_first_so_that_an_older_toxic_can_be_taken_away() {
+        let plan = plan(&format!("[[fault]]\nattempt = 1\n{TOXIC}\n"));
+        let before: Vec<RequestKind> = holds(&plan, 0)
+            .iter()
+            .filter(|hold| hold.stage == Stage::BeforeAccept && hold.attempts == Attempts::All)
+            .map(|hold| hold.request)
+            .collect();
+        assert_eq!(before, [RequestKind::Submit, RequestKind::Lookup]);
+    }
+
+    #[test]
+    fn what_the_provider_does_by_itself_needs_no_hold() {
+        let plan = plan("[[fault]]\nattempt = 2\nprovider.hang = { stage = \"after-accept\" }\n");
+        assert_eq!(holds(&plan, 0), []);
+        let rules = provider_rules(&plan, 0);
+        assert_eq!(rules.len(), 1);
+        assert_eq!(rules[0].attempts, Attempts::only(2));
+        assert!(due_at_hold(&plan, &live(1, 2), Stage::AfterAccept).is_empty());
+    }
+
+    #[test]
+    fn a_fault_at_a_connection_is_due_at_that_one_only() {
+        let down = plan("[[fault]]\nconnection = 2\ntoxic.down = { for = \"1s\" }\n");
+        let due: Vec<u64> = (1..=3)
+            .filter(|k| !at_connection(&down, 0, *k).is_empty())
+            .collect();
+        assert_eq!(due, [2]);
+        let kill = plan("[[fault]]\nconnection = 3\nclient.kill = { stage = \"connected\" }\n");
+        let due: Vec<u64> = due_when_connected(&kill, 0)
+            .iter()
+            .map(|(_, k)| *k)
+            .collect();
+        assert_eq!(due, [3]);
+    }
+}

@@ -167,3 +167,90 @@ impl Drop for Running {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Read as _};
+
+    use super::*;
+
+    fn guardian() -> Arc<Guardian> {
+        let mut keeper = std::process::Command::new("cat");
+        keeper.stdout(Stdio::null());
+        Arc::new(Guardian::listening(keeper).expect("cat"))
+    }
+
+    fn shell(script: &str, dir: &Path, stdin: Option<&str>) -> Invocation {
+        Invocation {
+            program: "sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            directory: dir.into(),
+            env: BTreeMap::from([("WORD".into(), "a word".into())]),
+            stdin: stdin.map(str::to_owned),
+        }
+    }
+
+    async fn run(script: &str, stdin: Option<&str>) -> (Exit, String) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let what = shell(script, dir.path(), stdin);
+        let (send, ended) = tokio::sync::oneshot::channel();
+        let _running = Running::start(&what, &dir.path().join("out"), &guardian(), |exit| {
+            send.send(exit).expect("somebody waits");
+        })
+        .expect("sh");
+        let exit = ended.await.expect("it ends");
+        let out = std::fs::read_to_string(dir.path().join("out.stdout")).expect("a file");
+        (exit, out)
+    }
+
+    #[tokio::test]
+    async fn the_exit_code_is_told_and_a_signal_has_none() {
+        assert_eq!(run("exit 75", None).await.0, Some(75));
+        assert_eq!(run("kill -9 $$", None).await.0, None);
+    }
+
+    #[tokio::test]
+    async fn the_environment_and_the_input_arrive_and_the_output_is_kept() {
+        let (exit, out) = run("echo $WORD; cat", Some("a line\n")).await;
+        assert_eq!((exit, out.as_str()), (Some(0), "a word\na line\n"));
+    }
+
+    #[tokio::test]
+    async fn a_signal_to_a_process_that_has_ended_is_not_taken_for_sent() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (send, ended) = tokio::sync::oneshot::channel();
+        let what = shell("exit 0", dir.path(), None);
+        let running = Running::start(&what, &dir.path().join("out"), &guardian(), |exit| {
+            send.send(exit).expect("somebody waits");
+        })
+        .expect("sh");
+        ended.await.expect("it ends");
+        assert!(!running.signal(Signal::SIGKILL).expect("no error"));
+    }
+
+    #[tokio::test]
+    async fn a_process_is_killed_with_everything_that_it_has_started() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let fifo = dir.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).expect("a fifo");
+        // Both hold the fifo open: its end is the end of the last of them.
+        let script = "exec 3>fifo; sleep 1000 & echo up >&3; sleep 1000";
+        let what = shell(script, dir.path(), None);
+        let running =
+            Running::start(&what, &dir.path().join("out"), &guardian(), |_| {}).expect("sh");
+        let read = tokio::task::spawn_blocking(move || {
+            let mut fifo = BufReader::new(File::open(fifo).expect("a fifo"));
+            let mut line = String::new();
+            fifo.read_line(&mut line).expect("a line");
+            (line, fifo)
+        });
+        let (line, mut fifo) = read.await.expect("a line");
+        assert_eq!(line, "up\n");
+        drop(running);
+        let rest = tokio::task::spawn_blocking(move || {
+            let mut rest = String::new();
+            fifo.read_to_string(&mut rest).map(|_| rest)
+        });
+        assert_eq!(rest.await.expect("it ends").expect("an end"), "");
+    }
+}

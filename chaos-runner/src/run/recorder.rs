@@ -171,3 +171,82 @@ impl Recorder {
         self.events
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use stub_provider::fault::RequestKind;
+
+    use super::*;
+
+    fn arrived(attempt: u64, intent: Option<usize>) -> wire::EventKind {
+        wire::EventKind::Arrived {
+            attempt,
+            connection: 1,
+            nth_on_connection: 1,
+            request: Arc::new(wire::Request {
+                method: "POST".into(),
+                target: "/v1/messages".into(),
+                headers: Vec::new(),
+                body: Vec::new(),
+            }),
+            reading: Arc::new(wire::Reading {
+                kind: RequestKind::Submit,
+                customer: "default".into(),
+                key: None,
+                to: None,
+                text: None,
+                intent,
+                ordinal: 1,
+            }),
+        }
+    }
+
+    fn event(kind: wire::EventKind, at: Instant) -> wire::Event {
+        wire::Event { seq: 1, at, kind }
+    }
+
+    #[test]
+    fn attempts_are_numbered_over_both_providers_in_the_order_of_arrival() {
+        let mut recorder = Recorder::new();
+        let now = Instant::now();
+        recorder.observe(1, &event(arrived(1, Some(0)), now));
+        recorder.observe(2, &event(arrived(1, Some(1)), now));
+        recorder.observe(1, &event(arrived(2, None), now));
+        // The same attempt keeps its number, whatever is told of it.
+        let held = wire::EventKind::Held {
+            attempt: 1,
+            stage: stub_provider::fault::Stage::AfterAccept,
+        };
+        recorder.observe(2, &event(held, now));
+        let numbers = [(1, 1), (2, 1), (1, 2)].map(|(side, id)| recorder.attempt(side, id));
+        assert_eq!(numbers, [1, 2, 3]);
+        // From 0 at the provider, from 1 for people.
+        assert_eq!(
+            [1, 2, 3].map(|n| recorder.intent_of(n)),
+            [Some(1), Some(2), None]
+        );
+        let events = recorder.finish();
+        assert!(matches!(events[3].kind, EventKind::Held { attempt: 2, .. }));
+    }
+
+    #[test]
+    fn events_are_in_the_order_in_which_they_were_told_and_keep_their_own_time() {
+        let mut recorder = Recorder::new();
+        let start = recorder.opened;
+        let ms = Duration::from_millis;
+        let before = start.checked_sub(ms(5)).expect("the machine has been up");
+        recorder.record_at(start + ms(20), EventKind::Settled);
+        // A provider's event is told a moment after it has happened.
+        recorder.observe(1, &event(wire::EventKind::Crashed, start + ms(5)));
+        // Before the lab was open there is no time.
+        recorder.observe(1, &event(wire::EventKind::Restarted, before));
+        let told: Vec<(u64, u64)> = recorder
+            .finish()
+            .iter()
+            .map(|event| (event.seq, event.at_us))
+            .collect();
+        assert_eq!(told, [(1, 20_000), (2, 5_000), (3, 0)]);
+    }
+}
