@@ -9,6 +9,7 @@
 mod client;
 mod disturb;
 mod faults;
+mod inbox;
 mod links;
 mod open;
 mod processes;
@@ -25,13 +26,14 @@ use std::{
 };
 
 use stub_provider::{Provider, event as wire, fault::Stage};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 use toxic_proxy::ConnectionEvent;
 
 pub use self::open::goes_one_by_one;
 use self::{
     client::{Client, Probe},
+    inbox::Inbox,
     submissions::{Job, SubmitEnd},
 };
 use super::{
@@ -160,7 +162,7 @@ struct Lab {
     _port: Claimed,
     sides: Vec<Side>,
     recorder: Recorder,
-    inbox: UnboundedReceiver<Signal>,
+    inbox: Inbox,
     signals: UnboundedSender<Signal>,
     timers: Timers,
     one_by_one: bool,
@@ -239,7 +241,7 @@ impl Lab {
             tokio::select! {
                 biased;
                 () = self.shared.cancel.cancelled() => return Ok(()),
-                Some(signal) = self.inbox.recv() => self.answer(signal).await?,
+                signal = self.inbox.recv() => self.answer(signal).await?,
                 () = tokio::time::sleep_until(wake.into()) => {
                     while let Some(due) = self.timers.take_due(Instant::now()) {
                         self.carry_out(due).await?;

@@ -11,9 +11,8 @@ use std::{
 
 use nix::sys::signal::Signal as Kill;
 use stub_provider::{Config, ExpectedIntent, Intents, Provider, duration::Span};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-use super::{Lab, Record, Shared, Side, Signal, client::Client, provider_number};
+use super::{Lab, Record, Shared, Side, Signal, client::Client, inbox::Inbox, provider_number};
 use crate::{
     client_file::{LabValues, Values},
     fault::Action,
@@ -52,7 +51,7 @@ impl Lab {
             .as_ref()
             .filter(|_| wants_receipts)
             .map(|url| url.render(&values));
-        let (signals, inbox) = mpsc::unbounded_channel();
+        let (signals, mut inbox) = Inbox::new();
         let mut sides = Vec::new();
         for index in 0..if plan.failover { 2 } else { 1 } {
             let opened = open_side(
@@ -62,7 +61,7 @@ impl Lab {
                 &intents,
                 callback.clone(),
                 &word,
-                &signals,
+                &mut inbox,
             )
             .await;
             match opened {
@@ -133,7 +132,7 @@ impl Lab {
         let deadline = Instant::now() + GRACE;
         while !self.client.running.is_empty() {
             tokio::select! {
-                Some(signal) = self.inbox.recv() => self.answer(signal).await?,
+                signal = self.inbox.recv() => self.answer(signal).await?,
                 () = tokio::time::sleep_until(deadline.into()) => {
                     self.stop_processes(Kill::SIGKILL, "kill")?;
                     break;
@@ -158,7 +157,7 @@ impl Lab {
         let shared = self.shared.clone();
         let sides = std::mem::take(&mut self.sides);
         let closed = close_sides(&shared, sides).await;
-        while let Ok(signal) = self.inbox.try_recv() {
+        while let Some(signal) = self.inbox.try_recv() {
             if let Signal::Provider(index, event) = signal {
                 self.recorder.observe(provider_number(index), &event);
             }
@@ -191,7 +190,7 @@ async fn open_side(
     intents: &Intents,
     callback: Option<String>,
     word: &str,
-    signals: &UnboundedSender<Signal>,
+    inbox: &mut Inbox,
 ) -> Result<Side, Error> {
     let ports = [shared.ports.take()?, shared.ports.take()?];
     let config = Config {
@@ -206,19 +205,15 @@ async fn open_side(
     let provider = Provider::start(config)
         .await
         .map_err(|error| Error::Provider(error.to_string()))?;
-    forward(provider.subscribe(), signals.clone(), move |event| {
-        Signal::Provider(index, event)
-    });
+    let seen = provider.subscribe();
     let name = format!("{word}-{}", index + 1);
     match shared
         .network
         .open(&name, ports[1].addr, provider.addr())
         .await
     {
-        Ok((link, events)) => {
-            forward(events, signals.clone(), move |event| {
-                Signal::Connection(index, event)
-            });
+        Ok((link, connections)) => {
+            inbox.listen(seen, connections);
             Ok(Side {
                 provider,
                 link,
@@ -242,21 +237,6 @@ async fn close_sides(shared: &Shared, sides: Vec<Side>) -> Result<(), Error> {
         result = result.and(closed);
     }
     result
-}
-
-/// Passes everything from one channel into the lab's inbox, in order.
-fn forward<T: Send + 'static>(
-    mut from: UnboundedReceiver<T>,
-    into: UnboundedSender<Signal>,
-    wrap: impl Fn(T) -> Signal + Send + 'static,
-) {
-    tokio::spawn(async move {
-        while let Some(item) = from.recv().await {
-            if into.send(wrap(item)).is_err() {
-                return;
-            }
-        }
-    });
 }
 
 fn expected(intent: &crate::intent::Intent) -> ExpectedIntent {

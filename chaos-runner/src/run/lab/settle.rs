@@ -108,7 +108,7 @@ impl Lab {
                 tokio::select! {
                     biased;
                     () = cancel.cancelled() => return Ok(()),
-                    Some(signal) = self.inbox.recv() => self.answer(signal).await?,
+                    signal = self.inbox.recv() => self.answer(signal).await?,
                 }
             }
             if let Some(mut probe) = self.client.probe.take() {
