@@ -26,7 +26,7 @@ trap finish EXIT
 fail() { echo "bench/proxy.sh: $*" >&2; exit 1; }
 
 command -v wrk >/dev/null || fail "wrk is not installed (Debian: apt-get install wrk)"
-cargo build --quiet --release --manifest-path "$root/Cargo.toml" -p toxic-proxy --bin toxic-proxy --example bare
+cargo build --quiet --release --manifest-path "$root/Cargo.toml" -p toxic-proxy --bin toxic-proxy -p stub-provider --example bare
 target=$(cargo metadata --quiet --format-version 1 --no-deps --manifest-path "$root/Cargo.toml" |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 
