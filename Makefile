@@ -7,7 +7,7 @@ TOXIPROXY_VERSION ?= v2.12.0
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
-	@cargo build --quiet --workspace --bins
+	@cargo build --workspace --bins
 	@target/debug/chaos-runner run --client $(CLIENT) $(ARGS)
 
 test:

@@ -113,8 +113,8 @@ bug_kinds! {
         "The client sends a new message because the answer to an accepted one was broken."
         "A 2xx with an unreadable body means accepted: ask again under the same key.";
     BrokenSuccessTrusted "broken-success-trusted" Loss
-        "The client takes half an answer for success, and nothing was sent."
-        "Believe a 2xx only when the whole answer was read and makes sense.";
+        "The client takes an answer that is broken, or no success at all, for success: nothing was sent."
+        "Look at the status first; believe a 2xx only when the whole answer was read and makes sense.";
     PermanentRetried "permanent-retried" Policy
         "The client retries an answer that will never change."
         "Do not retry 400, 401, 403, 404, 422 or a permanent provider code: set the message aside.";

@@ -7,6 +7,7 @@ use stub_provider::fault::RequestKind;
 use crate::{
     fault::{Action, ClientFault, ClientStage, DatabaseFault},
     history::{Submission, view::View},
+    intent::Outcome,
     plan::{Place, PlannedFault},
     result::Unreached,
 };
@@ -29,8 +30,17 @@ pub fn reach(view: &View<'_>) -> Reach {
     for fault in &view.history.faults {
         match &fault.place {
             Place::Connection(k) => {
-                if connection_fault_acted(view, fault) {
+                let applied = view.applied.iter().any(|(_, id)| *id == fault.id);
+                if connection_fault_acted(view, fault, *k) {
                     result.fired += 1;
+                } else if !applied && view.intents().all(|i| settled(view, i.number)) {
+                    // It waits for a connection that the client had no need to make.
+                    result.unreached.push(Unreached {
+                        fault: fault.id,
+                        line: fault.line,
+                        text: fault.text.clone(),
+                        intents: view.intents().map(|i| i.number).collect(),
+                    });
                 } else {
                     result.missing.push(format!(
                         "{} was due at connection {k} and did not act",
@@ -52,8 +62,9 @@ fn named(fault: &PlannedFault) -> String {
     }
 }
 
-/// A fault that keeps requests away is seen by what comes after it, or by the client's own count.
-fn connection_fault_acted(view: &View<'_>, fault: &PlannedFault) -> bool {
+/// A fault that keeps requests away is seen by the client's own count; where it keeps none, by
+/// what comes after the fault, or by the client's word that it did not get through.
+fn connection_fault_acted(view: &View<'_>, fault: &PlannedFault, k: u32) -> bool {
     if view.fired.iter().any(|(_, id, ..)| *id == fault.id) {
         return true;
     }
@@ -65,7 +76,20 @@ fn connection_fault_acted(view: &View<'_>, fault: &PlannedFault) -> bool {
         view.own_count(i.number)
             .is_some_and(|own| own as usize > view.tries(i.number).len())
     });
-    later || counted
+    let counts_itself = view.intents().all(|i| view.own_count(i.number).is_some());
+    let cut_from_the_start =
+        k == 1 && matches!(fault.action, Action::Down(_) | Action::Blackhole(_));
+    if cut_from_the_start && counts_itself {
+        // A request that came only after the link was whole again proves nothing.
+        return counted;
+    }
+    let not_through = view.attempts.is_empty()
+        && view.intents().all(|i| {
+            view.belief(i.number)
+                .and_then(|b| b.outcome)
+                .is_some_and(|o| o.is_final() && o != Outcome::Sent)
+        });
+    later || counted || not_through
 }
 
 fn at_attempts(view: &View<'_>, fault: &PlannedFault, result: &mut Reach) {
@@ -249,12 +273,28 @@ mod tests {
             fault: 1,
             attempt: None,
         };
-        let later = down(tale("down", 1))
+        let uncounted = |outcome| crate::history::EventKind::Believed {
+            intent: 1,
+            outcome,
+            attempts: None,
+        };
+        let later = || {
+            down(tale("down", 1))
+                .event(applied.clone())
+                .ask(1, Some("k"))
+                .accept()
+        };
+        let of_no_count = later().event(uncounted(Outcome::Sent)).settle();
+        assert_eq!(reach(&View::new(&of_no_count)).fired, 1);
+        let late_by_its_own_count = later().believe_counting(1, Outcome::Sent, 1).settle();
+        assert_eq!(reach(&View::new(&late_by_its_own_count)).missing.len(), 1);
+        let turned_away_once = later().believe_counting(1, Outcome::Sent, 2).settle();
+        assert_eq!(reach(&View::new(&turned_away_once)).fired, 1);
+        let gave_up = down(tale("down", 1))
             .event(applied.clone())
-            .ask(1, Some("k"))
-            .accept()
-            .all_sent();
-        assert_eq!(reach(&View::new(&later)).fired, 1);
+            .event(uncounted(Outcome::Unknown))
+            .settle();
+        assert_eq!(reach(&View::new(&gave_up)).fired, 1);
         let counted = down(tale("down", 1))
             .event(applied.clone())
             .believe_counting(1, Outcome::Dead, 3)

@@ -179,6 +179,8 @@ pub struct SuiteResult {
     pub known: Vec<KnownResult>,
     /// How long it took, end to end; for whoever measured it to fill in.
     pub duration: Duration,
+    /// Whether it was interrupted; for whoever saw it to fill in.
+    pub interrupted: bool,
 }
 
 impl SuiteResult {
@@ -227,6 +229,9 @@ impl SuiteResult {
     /// How the program ends. A failed baseline leaves nothing to say of the rest.
     #[must_use]
     pub fn exit_code(&self) -> ExitCode {
+        if self.interrupted {
+            return ExitCode::Interrupted;
+        }
         let verdicts = || self.all().map(|s| &s.verdict);
         if verdicts().any(|v| *v == Verdict::Fail) {
             ExitCode::Violation

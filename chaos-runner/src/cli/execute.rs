@@ -91,12 +91,9 @@ impl RunOptions {
         let mut result = judge_suite(baseline, &suite.runs, &rules);
         result.client_words.clone_from(&self.client_words);
         result.duration = began.elapsed();
+        result.interrupted = suite.interrupted;
         self.write_reports(&result, &suite)?;
-        let code = if suite.interrupted {
-            ExitCode::Interrupted
-        } else {
-            result.exit_code()
-        };
+        let code = result.exit_code();
         teller.finish(result)?;
         if let Some(why) = &suite.stopped {
             anstream::eprintln!("not every scenario was run: {why}");

@@ -251,8 +251,11 @@ impl ClientFile {
     pub fn load(path: &Path) -> Result<Self, FileError> {
         let name = path.display().to_string();
         let source = fs::read_to_string(path).map_err(|error| {
-            FileError::new(&name, format!("the client file cannot be read: {error}"))
-                .help("`chaos-runner init` writes one to begin with")
+            FileError::new(
+                &name,
+                format!("the client file {name} cannot be read: {error}"),
+            )
+            .help("`chaos-runner init` writes one to begin with")
         })?;
         let absolute = std::path::absolute(path)
             .map_err(|error| FileError::new(&name, format!("this path leads nowhere: {error}")))?;

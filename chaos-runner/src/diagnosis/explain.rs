@@ -148,7 +148,8 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
                 facts.quick_kept + facts.quick_changed + facts.plain_dropped + facts.plain_keyless
                     > 0;
             if only_ambiguous && facts.ambiguous_failed {
-                Some(Named::surely(BugKind::AmbiguousAsFailed))
+                // The same defect, but here the message is lost by it.
+                Some(Named::graded(BugKind::AmbiguousAsFailed, Severity::Loss))
             } else if odd_retry_after && retries_otherwise {
                 Some(Named::surely(BugKind::RetryAfterMisread))
             } else {

@@ -420,6 +420,27 @@ fn a_lost_answer_taken_for_a_failure_is_ambiguous_as_failed() {
 }
 
 #[test]
+fn a_message_that_is_lost_by_it_makes_ambiguous_as_failed_as_grave_as_a_loss() {
+    let delivered = tale("after", 1)
+        .ask(1, Some("k"))
+        .deliver()
+        .hang()
+        .believe(1, Outcome::Failed)
+        .settle();
+    let lost = tale("before", 1)
+        .given(|h| h.client.policy.max_attempts = Some(5))
+        .ask(1, Some("k"))
+        .hang()
+        .believe(1, Outcome::Failed)
+        .settle();
+    let severities: Vec<Severity> = findings(&[delivered, lost])
+        .iter()
+        .map(|f| f.severity)
+        .collect();
+    assert_eq!(severities, [Severity::WrongOutcome, Severity::Loss]);
+}
+
+#[test]
 fn another_key_after_a_broken_success_is_bad_success_retried() {
     for broken in [
         truncate(Stage::AfterAccept, Part::Body),

@@ -67,6 +67,7 @@ pub fn judge_suite(baseline: &ScenarioRun, runs: &[ScenarioRun], rules: &Rules) 
     SuiteResult {
         client: facts.map(|h| h.client.name.clone()).unwrap_or_default(),
         client_words: Vec::new(),
+        interrupted: false,
         engine: facts.map(|h| h.engine.clone()).unwrap_or_default(),
         seed: facts.map_or(0, |h| h.seed),
         baseline: base,
@@ -160,7 +161,10 @@ fn standing(finding: &Finding, expected: &[String], rules: &Rules) -> Standing {
         Standing::Expected
     } else if finding.severity < rules.min_severity || finding.severity == Severity::Note {
         Standing::Minor
-    } else if let Some(known) = rules.lets_through(finding.kind) {
+    } else if let Some(known) = rules.lets_through(finding.kind)
+        // What is known does not excuse something graver of the same kind.
+        && finding.severity <= finding.kind.severity()
+    {
         Standing::Known(known.reason.clone())
     } else {
         Standing::Counts

@@ -9,8 +9,9 @@ use super::{
     words::{WIDTH, counted, time, wrap},
 };
 use crate::{
-    diagnosis::Standing,
+    diagnosis::{Finding, Standing},
     result::{KnownState, ScenarioResult, SuiteResult},
+    severity::Severity,
     verdict::Verdict,
 };
 
@@ -119,17 +120,21 @@ pub fn summary(suite: &SuiteResult) -> String {
     text
 }
 
-/// The scenario that shows a kind most clearly (surely, alone, with the fewest events), and the
-/// others.
+/// The scenario that shows a kind most clearly (surely, as what it mostly is, alone, with the
+/// fewest events), and the others.
 fn clearest<'s>(
     scenarios: &[&'s ScenarioResult],
     kind: crate::bug_kind::BugKind,
 ) -> Option<(&'s ScenarioResult, Vec<&'s ScenarioResult>)> {
     let size = |s: &ScenarioResult| {
         let unsure = s.findings.iter().any(|f| f.kind == kind && f.or_narrower);
+        let unusual = s
+            .findings
+            .iter()
+            .any(|f| f.kind == kind && f.severity != kind.severity());
         let beside = s.counting().count();
         let events = s.history.as_ref().map_or(0, |h| h.events.len());
-        (unsure, beside, events)
+        (unsure, unusual, beside, events)
     };
     let first = *scenarios.iter().min_by_key(|s| size(s))?;
     let others = scenarios
@@ -138,6 +143,15 @@ fn clearest<'s>(
         .filter(|s| !std::ptr::eq(*s, first))
         .collect();
     Some((first, others))
+}
+
+/// Whether a finding is real, and does not fail the run all the same.
+fn let_through(finding: &Finding) -> bool {
+    match finding.standing {
+        Standing::Known(_) => true,
+        Standing::Minor => finding.severity > Severity::Note,
+        Standing::Counts | Standing::Expected => false,
+    }
 }
 
 fn counts(suite: &SuiteResult) -> String {
@@ -205,6 +219,13 @@ fn to_do(suite: &SuiteResult) -> String {
         ExitCode::NothingRan => "No scenario ran: there was none, or all were skipped for the \
                                  reasons beside them."
             .to_owned(),
-        _ => "Nothing to do: each message was delivered once, whatever went wrong.".to_owned(),
+        ExitCode::Interrupted => {
+            "The run was interrupted: nothing is said of what did not run.".to_owned()
+        }
+        _ if suite.all().any(|s| s.findings.iter().any(let_through)) => {
+            "Nothing that counts: what is known, or less grave than was asked for, stands above."
+                .to_owned()
+        }
+        _ => "Nothing to do: no message was lost or sent twice, whatever went wrong.".to_owned(),
     }
 }
