@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -169,8 +170,25 @@ fn check(fault: &ProviderFault) -> Result<(), String> {
             "{} is not a redirect that keeps the method: write 307 or 308",
             redirect.status
         )),
+        ProviderFault::Respond(respond) => respond
+            .headers
+            .iter()
+            .try_for_each(|(name, value)| header(name, value)),
+        ProviderFault::RateLimit(limit) => limit
+            .retry_after_raw
+            .iter()
+            .try_for_each(|value| header("retry-after", value)),
         _ => Ok(()),
     }
+}
+
+/// A header that cannot be sent would be a fault that does not act.
+fn header(name: &str, value: &str) -> Result<(), String> {
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| format!("`{}` cannot be the name of a header", name.escape_debug()))?;
+    HeaderValue::from_bytes(value.as_bytes())
+        .map_err(|_| format!("`{}` cannot be the value of a header", value.escape_debug()))?;
+    Ok(())
 }
 
 /// A rule as the admin API shows it.

@@ -93,6 +93,16 @@ async fn a_fault_that_makes_no_sense_is_refused_with_the_reason() {
             "99",
         ),
         (
+            json!({ "provider": { "rate-limit": { "retry-after-raw": "5\u{0}" } } }),
+            "value of a header",
+        ),
+        (
+            json!({ "provider": { "respond": {
+                "stage": "before-accept", "status": 503, "headers": { "bad name": "x" },
+            } } }),
+            "name of a header",
+        ),
+        (
             json!({ "intent": 0, "receipt": { "reorder": {} } }),
             "intent 0",
         ),
