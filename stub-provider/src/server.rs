@@ -72,7 +72,7 @@ pub(crate) async fn run(core: Arc<Core>, listener: TcpListener, addr: SocketAddr
         listener = match placeholder.and_then(listen) {
             Ok(listener) => listener,
             Err(error) => {
-                tracing::error!(%addr, %error, "cannot listen again; trying on");
+                tracing::debug!(%addr, %error, "cannot listen again yet; trying on");
                 match again(&core, addr).await {
                     Some(listener) => listener,
                     None => return,

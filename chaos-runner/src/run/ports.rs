@@ -6,12 +6,14 @@
 //! system hands out, and each is claimed against other runs by a UDP socket of the same number.
 
 use std::{
-    net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket},
+    net::{Ipv4Addr, SocketAddr, UdpSocket},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
     },
 };
+
+use socket2::{Domain, Protocol, Socket, Type};
 
 use super::error::Error;
 
@@ -52,8 +54,8 @@ impl Ports {
             let offset = self.next.fetch_add(1, Ordering::Relaxed) % COUNT;
             let port = u16::try_from(FIRST + offset).unwrap_or(u16::MAX);
             let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-            match (UdpSocket::bind(addr), TcpListener::bind(addr)) {
-                (Ok(claim), Ok(_)) => {
+            match (UdpSocket::bind(addr), nobody_listens(addr)) {
+                (Ok(claim), Ok(())) => {
                     return Ok(Claimed {
                         addr,
                         _claim: claim,
@@ -69,8 +71,19 @@ impl Ports {
     }
 }
 
+/// Whether the port can be had. The socket is bound and never listens: a process that is being
+/// started at this moment holds copies of all our sockets for a while, and a copy that listens
+/// would keep the port from us.
+fn nobody_listens(addr: SocketAddr) -> std::io::Result<()> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.bind(&addr.into())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]

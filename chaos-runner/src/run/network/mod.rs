@@ -8,7 +8,7 @@
 mod tests;
 mod toxics;
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,10 @@ use crate::{
 
 /// What every proxy of ours on a shared server is named by: `chaos-r<pid>_…`.
 const PREFIX: &str = "chaos-";
+
+/// How often a link is tried to be brought up again, and how long between.
+const LISTEN_TRIES: u32 = 100;
+const LISTEN_PAUSE: Duration = Duration::from_millis(10);
 
 /// The engine of a run. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -233,6 +237,20 @@ impl Network {
     ///
     /// When the server does not do so.
     pub async fn set_down(&self, link: &Link, down: bool) -> Result<(), Error> {
+        let mut done = self.try_set_down(link, down).await;
+        // A process that was being started when the link went down may hold a copy of its socket
+        // for a moment longer, and the port with it.
+        for _ in 0..LISTEN_TRIES {
+            if down || done.is_ok() {
+                break;
+            }
+            tokio::time::sleep(LISTEN_PAUSE).await;
+            done = self.try_set_down(link, down).await;
+        }
+        done
+    }
+
+    async fn try_set_down(&self, link: &Link, down: bool) -> Result<(), Error> {
         // The client must see the refusal itself, so in front of a real server the tap gives it
         // too: a tap that listens would accept what the server refuses.
         if self.real.is_some() {
