@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::Handle;
@@ -74,7 +74,8 @@ pub(crate) async fn resolve(listen: &str) -> Result<SocketAddr, Error> {
     let fail = |error| Error::listen(listen, error);
     let invalid = |reason: &str| io::Error::new(io::ErrorKind::InvalidInput, reason);
     if listen.is_empty() {
-        return Ok((Ipv6Addr::UNSPECIFIED, 0).into());
+        // Whoever names no address has not asked for one that other machines can reach.
+        return Ok((Ipv4Addr::LOCALHOST, 0).into());
     }
     if let Some(port) = listen.strip_prefix(':') {
         let port: u16 = port.parse().map_err(|_| fail(invalid("invalid port")))?;

@@ -13,7 +13,8 @@ use crate::toxic::Toxic;
 pub struct NewProxy {
     /// Unique among the engine's proxies.
     pub name: String,
-    /// `host:port`; port 0 takes a free one, an empty host every address.
+    /// `host:port`; port 0 takes a free one, an empty host every address. Empty as a whole: a free
+    /// port of 127.0.0.1.
     pub listen: String,
     /// `host:port` of the server behind it.
     pub upstream: String,

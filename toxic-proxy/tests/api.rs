@@ -38,6 +38,17 @@ async fn version_names_the_api_and_the_program() {
 }
 
 #[tokio::test]
+async fn a_proxy_without_an_address_listens_on_loopback_only() {
+    let lab = Lab::new().await;
+    let body = json!({ "name": "quiet", "upstream": "127.0.0.1:9" }).to_string();
+    let answer = lab.call("POST", "/proxies", &body).await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    let listen = answer.json()["listen"].as_str().map(str::to_owned);
+    let listen = listen.expect("an address");
+    assert!(listen.starts_with("127.0.0.1:"), "{listen}");
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_404_and_a_wrong_method_is_405() {
     let lab = Lab::new().await;
     for path in ["/", "/nope", "/proxies/", "/metrics", "/proxies/sms/nope"] {
