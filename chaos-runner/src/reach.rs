@@ -30,17 +30,8 @@ pub fn reach(view: &View<'_>) -> Reach {
     for fault in &view.history.faults {
         match &fault.place {
             Place::Connection(k) => {
-                let applied = view.applied.iter().any(|(_, id)| *id == fault.id);
                 if connection_fault_acted(view, fault, *k) {
                     result.fired += 1;
-                } else if !applied && view.intents().all(|i| settled(view, i.number)) {
-                    // It waits for a connection that the client had no need to make.
-                    result.unreached.push(Unreached {
-                        fault: fault.id,
-                        line: fault.line,
-                        text: fault.text.clone(),
-                        intents: view.intents().map(|i| i.number).collect(),
-                    });
                 } else {
                     result.missing.push(format!(
                         "{} was due at connection {k} and did not act",
@@ -81,7 +72,9 @@ fn connection_fault_acted(view: &View<'_>, fault: &PlannedFault, k: u32) -> bool
         k == 1 && matches!(fault.action, Action::Down(_) | Action::Blackhole(_));
     if cut_from_the_start && counts_itself {
         // A request that came only after the link was whole again proves nothing.
-        return counted;
+        // Whoever then asks the other provider has been turned away by this one.
+        let went_elsewhere = |provider| view.attempts.iter().any(|a| a.provider != provider);
+        return counted || fault.provider.is_some_and(went_elsewhere);
     }
     let not_through = view.attempts.is_empty()
         && view.intents().all(|i| {

@@ -38,7 +38,7 @@ fn a_client_file_that_is_not_there_ends_with_2() {
     bench
         .run(&["run", "--client", "none.toml"])
         .ends_with(2)
-        .says("the client file cannot be read");
+        .says("the client file none.toml cannot be read");
 }
 
 #[test]
