@@ -11,33 +11,10 @@ runs=${1:-5}
 seconds=${2:-4}
 least=${RATIO:-0.6}
 
-if ! command -v wrk >/dev/null; then
-    echo "wrk is missing; trying apt-get install wrk" >&2
-    apt-get install -y -qq wrk >/dev/null
-fi
 cargo build --quiet --release -p stub-provider --bin stub-provider --example bare
 target=${CARGO_TARGET_DIR:-target}/release
 
-pids=()
-trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done' EXIT
-
-free_port() {
-    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
-}
-
-wait_for() {
-    for _ in $(seq 200); do
-        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
-        sleep 0.02
-    done
-    echo "nothing listens on port $1" >&2
-    exit 1
-}
-
-load() { # port run
-    wrk -t1 -c32 -d"${seconds}s" -s bench/unique_keys.lua "http://127.0.0.1:$1" -- "$2" |
-        sed -n 's/^RESULT //p'
-}
+source bench/load.sh
 
 measure() { # name run command…
     local name=$1 run=$2 port out
@@ -50,9 +27,9 @@ measure() { # name run command…
     out=$(load "$port" "$run")
     read -r rate requests errors <<<"$out"
     if [ "$name" = stub ]; then
-        recorded=$(curl -s "http://127.0.0.1:$port/metrics" | sed -n 's/^stub_provider_deliveries //p')
-        if [ "$recorded" -lt "$requests" ]; then
-            echo "only $recorded of $requests requests are on record" >&2
+        known=$(recorded "$port")
+        if [ "$known" -lt "$requests" ]; then
+            echo "only $known of $requests requests are on record" >&2
             exit 1
         fi
     fi
@@ -68,8 +45,6 @@ measure() { # name run command…
     echo "  $name $rate requests/s, $cost us of processor time each ($requests)" >&2
     echo "$rate $cost"
 }
-
-median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }
 
 rows=()
 for run in $(seq "$runs"); do

@@ -1,9 +1,13 @@
 //! The moment of decision: a message is accepted, an answer is replayed, or neither.
 //!
 //! Owns what an attempt is answered when nothing goes wrong. Everything here happens at once,
-//! without waiting; whether an attempt comes to this point is decided elsewhere.
+//! without waiting; whether an attempt comes to this point is decided elsewhere. Where a store
+//! must keep what was decided, the decision carries what is left to do once it has.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use hyper::StatusCode;
 
@@ -12,6 +16,7 @@ use crate::{
     core::Core,
     event::EventKind,
     fault::MessageStatus,
+    fingerprint::Fingerprint,
     ledger::{Claim, KeyId},
     message::MessageId,
     profile::{InFlightRule, Replays},
@@ -21,7 +26,6 @@ use crate::{
 };
 
 /// What an attempt is answered.
-#[derive(Debug)]
 pub(crate) struct Decision {
     pub(crate) reply: Arc<Reply>,
     /// Whether it is a stored answer.
@@ -31,17 +35,63 @@ pub(crate) struct Decision {
     pub(crate) accepted: bool,
     /// The message, where this very attempt had it accepted.
     pub(crate) delivery: Option<Delivery>,
+    /// What a store must keep before the answer may leave.
+    pub(crate) conclusion: Option<Box<Conclusion>>,
 }
 
 impl Decision {
-    fn plain(reply: impl Into<Arc<Reply>>) -> Self {
+    pub(crate) fn plain(reply: impl Into<Arc<Reply>>) -> Self {
         Self {
             reply: reply.into(),
             replayed: false,
             accepted: false,
             delivery: None,
+            conclusion: None,
         }
     }
+}
+
+/// What an attempt was decided, before anybody else knows it.
+pub(crate) struct Conclusion {
+    pub(crate) attempt: Arc<Attempt>,
+    pub(crate) ticket: Option<Ticket>,
+    /// What replays return; `None`: nothing is replayed.
+    pub(crate) answer: Option<Arc<Reply>>,
+    pub(crate) delivery: Option<Delivery>,
+    /// The provider's clock.
+    pub(crate) at: Duration,
+}
+
+impl Conclusion {
+    /// The key that it settles.
+    pub(crate) fn key(&self) -> Option<&KeyId> {
+        self.ticket.as_ref().map(|ticket| &ticket.id)
+    }
+
+    /// What the key is bound to.
+    pub(crate) fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.ticket.as_ref().map(|ticket| &ticket.fingerprint)
+    }
+
+    /// Lets everybody know: whoever waits for the key goes on.
+    pub(crate) fn publish(mut self, core: &Core) {
+        if let Some(delivery) = &self.delivery {
+            core.delivered(delivery);
+        }
+        if let Some(ticket) = &mut self.ticket {
+            let message = self.delivery.as_ref().map(|delivery| delivery.id);
+            ticket.settle(self.answer.take(), message, self.at);
+        }
+    }
+}
+
+/// The provider cannot keep its promises now; nothing was accepted.
+pub(crate) fn out_of_service() -> Reply {
+    Reply::problem(
+        StatusCode::SERVICE_UNAVAILABLE,
+        None,
+        "what is accepted cannot be kept at the moment; nothing was accepted",
+    )
 }
 
 impl Core {
@@ -95,10 +145,9 @@ impl Core {
                         of,
                     });
                     Decision {
-                        reply: answer.clone(),
                         replayed: true,
                         accepted: message.is_some(),
-                        delivery: None,
+                        ..Decision::plain(answer.clone())
                     }
                 }
             },
@@ -126,11 +175,6 @@ impl Core {
             attempt.reach(Reached::Accepted);
             let name = self.naming.name(delivery.id);
             let reply = self.success(reading.to.as_deref().unwrap_or_default(), &name);
-            // Before the key is settled: whoever waits for it must find this said already.
-            self.observers.emit(|| EventKind::Delivered {
-                attempt: attempt.id,
-                message: name,
-            });
             Decision {
                 accepted: true,
                 delivery: Some(delivery),
@@ -140,15 +184,38 @@ impl Core {
         if let Some(reply) = instead {
             decision.reply = Arc::new(reply);
         }
+        let success = decision.reply.status.is_success();
+        let keep = self.profile.key.replays != Replays::Successes || success;
+        if self.store.keeps() {
+            decision.conclusion = Some(Box::new(Conclusion {
+                attempt: attempt.clone(),
+                ticket: ticket.map(Ticket::hand_over),
+                answer: keep.then(|| decision.reply.clone()),
+                delivery: decision.delivery.clone(),
+                at: self.clock.now(),
+            }));
+            return decision;
+        }
+        if let Some(delivery) = &decision.delivery {
+            self.delivered(delivery);
+        }
         if let Some(ticket) = ticket {
-            let success = decision.reply.status.is_success();
-            let keep = self.profile.key.replays != Replays::Successes || success;
             ticket.settle(
                 keep.then(|| decision.reply.clone()),
                 decision.delivery.as_ref().map(|delivery| delivery.id),
+                self.clock.now(),
             );
         }
         decision
+    }
+
+    /// Says that a message is delivered. Before its key is settled: whoever waits for the key must
+    /// find this said already.
+    fn delivered(&self, delivery: &Delivery) {
+        self.observers.emit(|| EventKind::Delivered {
+            attempt: delivery.by.id,
+            message: self.naming.name(delivery.id),
+        });
     }
 
     /// The answer that accepts a message.

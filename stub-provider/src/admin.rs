@@ -83,6 +83,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/admin/events", "GET"),
     ("/admin/faults", "GET, POST, DELETE"),
     ("/admin/clock", "GET, POST"),
+    ("/admin/store", "GET"),
     ("/admin/callback", "GET, POST, DELETE"),
     ("/admin/reset", "POST"),
 ];
@@ -136,12 +137,13 @@ async fn reply(core: &Arc<Core>, line: &Line, request: Request<Incoming>) -> Rep
         (Method::GET, "/admin/messages") => show::messages(core, &query).await,
         (Method::GET, "/admin/faults") => show::json(&show::faults(core)),
         (Method::GET, "/admin/clock") => control::clock(core),
+        (Method::GET, "/admin/store") => show::json(&core.store.shown()),
         (Method::GET, "/admin/callback") => control::callback(core),
         (Method::DELETE, "/admin/callback") => control::set_callback(core, None),
         (Method::DELETE, _) => control::remove_faults(core, &query),
-        (Method::POST, "/admin/reset") => control::reset(core),
+        (Method::POST, "/admin/reset") => control::reset(core).await,
         (_, path) => match request::read(request.into_body(), core.limits.body_bytes).await {
-            Ok(body) => control::post(core, path, &body),
+            Ok(body) => control::post(core, path, &body).await,
             Err(error) => bad(&format!("the body was not read whole: {error:?}")),
         },
     }

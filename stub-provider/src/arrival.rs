@@ -3,7 +3,7 @@
 //! Owns reading a request with the help of the profile and entering it in the records. Arrivals
 //! are one total order: number, intent, count and key are decided in it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use hyper::{HeaderMap, StatusCode, header};
 
@@ -54,12 +54,27 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     /// The attempt is answered for good.
-    pub(crate) fn settle(&mut self, answer: Option<Arc<Reply>>, message: Option<MessageId>) {
+    pub(crate) fn settle(
+        &mut self,
+        answer: Option<Arc<Reply>>,
+        message: Option<MessageId>,
+        at: Duration,
+    ) {
         if std::mem::take(&mut self.won) {
-            let now = self.core.clock.now();
             self.core
                 .ledger
-                .settle(&self.id, self.attempt, answer, message, now);
+                .settle(&self.id, self.attempt, answer, message, at);
+        }
+    }
+
+    /// The stake for somebody else to settle; nothing is left here but the key's name.
+    pub(crate) fn hand_over(&mut self) -> Self {
+        Self {
+            core: self.core.clone(),
+            id: self.id.clone(),
+            fingerprint: self.fingerprint,
+            attempt: self.attempt,
+            won: std::mem::take(&mut self.won),
         }
     }
 
@@ -159,14 +174,18 @@ impl Core {
             };
             (by_key, Standing::Keyed(ticket, claim))
         } else {
-            let by_recipient = self.count_keyless(reading.to.as_deref().unwrap_or_default());
+            let by_recipient = self.count_keyless(&counted_as(&reading));
             let standing = wrong.map_or(Standing::Keyless, Standing::Wrong);
             (by_recipient, standing)
         };
         reading.ordinal = matched.map_or(by_key, |(_, ordinal)| ordinal);
         let attempt = Arc::new(Attempt::new(id, came, reading, by_key, sender));
         arrivals.push(attempt.clone());
-        self.arrived(&attempt);
+        let key = match &standing {
+            Standing::Keyed(ticket, _) => Some(&ticket.id),
+            _ => None,
+        };
+        self.arrived(&attempt, key);
         drop(arrivals);
         (attempt, standing)
     }
@@ -196,31 +215,30 @@ impl Core {
         };
         let mut arrivals = self.records.arrivals();
         let id = arrivals.next();
-        let by_key = {
-            let what = format!("{customer}\0lookup\0{}", key.as_deref().unwrap_or_default());
-            self.count_keyless(&what)
-        };
-        let ordinal = intent.map_or(by_key, |intent| {
-            self.intents.count(intent, RequestKind::Lookup)
-        });
-        let reading = Reading {
+        let mut reading = Reading {
             kind: RequestKind::Lookup,
             customer,
             key,
             to: None,
             text: None,
             intent,
-            ordinal,
+            ordinal: 0,
         };
+        let by_key = self.count_keyless(&counted_as(&reading));
+        reading.ordinal = intent.map_or(by_key, |intent| {
+            self.intents.count(intent, RequestKind::Lookup)
+        });
         let attempt = Arc::new(Attempt::new(id, came, reading, by_key, None));
         arrivals.push(attempt.clone());
-        self.arrived(&attempt);
+        self.arrived(&attempt, None);
         drop(arrivals);
         let standing = wrong.map_or(Standing::Lookup(asked), Standing::Wrong);
         (attempt, standing)
     }
 
-    fn arrived(&self, attempt: &Arc<Attempt>) {
+    /// An attempt is on record, counted under `key` where it has one.
+    fn arrived(&self, attempt: &Arc<Attempt>, key: Option<&KeyId>) {
+        self.store.arrived(attempt, key);
         self.observers.emit(|| EventKind::Arrived {
             attempt: attempt.id,
             connection: attempt.connection,
@@ -296,6 +314,17 @@ impl Core {
             }
         }
         None
+    }
+}
+
+/// What a request is counted under that has no stake in a key.
+pub(crate) fn counted_as(reading: &Reading) -> Cow<'_, str> {
+    match reading.kind {
+        RequestKind::Submit => Cow::Borrowed(reading.to.as_deref().unwrap_or_default()),
+        RequestKind::Lookup => {
+            let key = reading.key.as_deref().unwrap_or_default();
+            Cow::Owned(format!("{}\0lookup\0{key}", reading.customer))
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use hyper::{
 };
 
 use crate::{
-    accept::Decision,
+    accept::{Conclusion, Decision, out_of_service},
     arrival::{Standing, Ticket},
     core::Core,
     era::Era,
@@ -76,33 +76,73 @@ pub(crate) struct Carry {
     pub(crate) era: Arc<Era>,
     pub(crate) attempt: Arc<Attempt>,
     pub(crate) standing: Standing,
+    /// Whether nothing about it needs to be kept any more before it is answered.
+    on_record: bool,
 }
 
 impl Carry {
-    /// Carries the attempt to its outcome.
+    pub(crate) fn new(
+        core: Arc<Core>,
+        era: Arc<Era>,
+        attempt: Arc<Attempt>,
+        standing: Standing,
+    ) -> Self {
+        Self {
+            on_record: !core.store.keeps(),
+            core,
+            era,
+            attempt,
+            standing,
+        }
+    }
+
+    /// Carries the attempt to its outcome. Where a store keeps what happens, nothing leaves that
+    /// is not kept.
     pub(crate) async fn run(mut self) -> Outcome {
+        let outcome = if self.core.store.failed() {
+            Err(self.turned_away())
+        } else {
+            self.through().await
+        };
+        let outcome = outcome.unwrap_or_else(|outcome| outcome);
+        let silent = matches!(outcome, Outcome::Hang);
+        if !self.on_record && !silent && self.core.store.noted(&self.attempt).await.is_err() {
+            return Outcome::end(false);
+        }
+        outcome
+    }
+
+    /// Nothing can be kept any more, so nothing is accepted.
+    fn turned_away(&mut self) -> Outcome {
+        self.release();
+        self.on_record = true;
+        Outcome::answer(out_of_service())
+    }
+
+    /// An error is an outcome too: it cuts the way short.
+    async fn through(&mut self) -> Result<Outcome, Outcome> {
         self.held(Stage::BeforeAccept).await;
         for (rule, fault) in self.core.rules.at(Stage::BeforeAccept, &self.attempt) {
             self.fired(rule);
-            if let Some(outcome) = self.before(fault).await {
-                return outcome;
+            if let Some(outcome) = self.before(fault).await? {
+                return Ok(outcome);
             }
         }
-        let decision = self.decide().await;
+        let decision = self.decide().await?;
         if let Some(delivery) = &decision.delivery {
             self.core.report(delivery).await;
         }
         if !decision.accepted {
-            return decision.into();
+            return Ok(decision.into());
         }
         self.held(Stage::AfterAccept).await;
         for (rule, fault) in self.core.rules.at(Stage::AfterAccept, &self.attempt) {
             self.fired(rule);
-            if let Some(outcome) = self.after(fault, &decision.reply).await {
-                return outcome;
+            if let Some(outcome) = self.after(fault, &decision.reply).await? {
+                return Ok(outcome);
             }
         }
-        decision.into()
+        Ok(decision.into())
     }
 
     async fn held(&self, stage: Stage) {
@@ -139,11 +179,11 @@ impl Carry {
     }
 
     /// A fault before acceptance; `None`: the attempt goes on.
-    async fn before(&mut self, fault: ProviderFault) -> Option<Outcome> {
+    async fn before(&mut self, fault: ProviderFault) -> Result<Option<Outcome>, Outcome> {
         match fault {
             ProviderFault::Delay(delay) => {
                 self.core.clock.sleep(delay.lasts.0).await;
-                return None;
+                return Ok(None);
             }
             ProviderFault::InFlight(work) => {
                 if let Standing::Keyed(ticket, _) = &self.standing {
@@ -157,19 +197,24 @@ impl Carry {
                 } else {
                     self.core.clock.sleep(work.lasts.0).await;
                 }
-                return None;
+                return Ok(None);
             }
             ProviderFault::Respond(ref respond) if respond.stored => {
                 let reply = Arc::new(self.respond(respond));
-                if let Some(ticket) = self.ticket() {
-                    ticket.settle(Some(reply), None);
-                }
+                let conclusion = Conclusion {
+                    attempt: self.attempt.clone(),
+                    ticket: self.ticket().map(Ticket::hand_over),
+                    answer: Some(reply),
+                    delivery: None,
+                    at: self.core.clock.now(),
+                };
+                self.conclude(Box::new(conclusion)).await?;
             }
             _ => {}
         }
         self.release();
         let promise = || Arc::new(self.core.false_promise(&self.attempt));
-        Some(match fault {
+        Ok(Some(match fault {
             ProviderFault::Redirect(redirect) => {
                 let status =
                     StatusCode::from_u16(redirect.status).unwrap_or(StatusCode::TEMPORARY_REDIRECT);
@@ -181,27 +226,42 @@ impl Carry {
             }
             ProviderFault::RateLimit(limit) => Outcome::answer(self.rate_limit(&limit)),
             fault => self.act(fault, promise).await,
-        })
+        }))
     }
 
     /// A fault after acceptance; `None`: the attempt goes on.
-    async fn after(&mut self, fault: ProviderFault, reply: &Arc<Reply>) -> Option<Outcome> {
+    async fn after(
+        &mut self,
+        fault: ProviderFault,
+        reply: &Arc<Reply>,
+    ) -> Result<Option<Outcome>, Outcome> {
         match fault {
             ProviderFault::Delay(delay) => {
                 self.core.clock.sleep(delay.lasts.0).await;
-                None
+                Ok(None)
             }
             ProviderFault::Respond(ref respond) if respond.stored => {
-                let stored = self.respond(respond);
+                let reply = Arc::new(self.respond(respond));
                 if let Standing::Keyed(ticket, _) = &self.standing {
-                    self.core
-                        .ledger
-                        .restate(&ticket.id, Arc::new(stored.clone()));
+                    self.core.ledger.restate(&ticket.id, reply.clone());
+                    let kept = self.core.store.restated(&ticket.id, &reply).await;
+                    kept.map_err(|_| Outcome::end(false))?;
                 }
-                Some(Outcome::answer(stored))
+                Ok(Some(Outcome::Answer {
+                    reply,
+                    replayed: false,
+                }))
             }
-            fault => Some(self.act(fault, || reply.clone()).await),
+            fault => Ok(Some(self.act(fault, || reply.clone()).await)),
         }
+    }
+
+    /// Keeps a decision. An error: nobody knows whether it was kept, so nobody is told anything.
+    async fn conclude(&mut self, conclusion: Box<Conclusion>) -> Result<(), Outcome> {
+        let core = &self.core;
+        let kept = core.store.conclude(core, conclusion).await;
+        self.on_record = true;
+        kept.map_err(|_| Outcome::end(false))
     }
 
     /// The faults that end an attempt in the same way before and after acceptance. `answer` is
@@ -222,13 +282,13 @@ impl Carry {
         }
     }
 
-    /// What the attempt is answered, once its key is free or answered.
-    async fn decide(&mut self) -> Decision {
+    /// What the attempt is answered, once its key is free or answered and the decision is kept.
+    async fn decide(&mut self) -> Result<Decision, Outcome> {
         let instead = self.stored_instead();
         let core = self.core.clone();
         let attempt = self.attempt.clone();
         let standing = &mut self.standing;
-        poll_fn(move |cx| {
+        let decided = poll_fn(move |cx| {
             // What was found on arrival may have changed since: only an owner need not ask again.
             if let Standing::Keyed(ticket, claim) = &mut *standing
                 && !ticket.won
@@ -242,12 +302,23 @@ impl Carry {
                 );
                 ticket.won = matches!(claim, Claim::Won);
             }
+            // It may have failed while this one waited for its key.
+            if core.store.failed() {
+                return Poll::Ready(None);
+            }
             match core.decide(&attempt, standing, instead.clone()) {
-                Some(decision) => Poll::Ready(decision),
+                Some(decision) => Poll::Ready(Some(decision)),
                 None => Poll::Pending,
             }
         })
-        .await
+        .await;
+        let Some(mut decision) = decided else {
+            return Err(self.turned_away());
+        };
+        if let Some(conclusion) = decision.conclusion.take() {
+            self.conclude(conclusion).await?;
+        }
+        Ok(decision)
     }
 
     /// The answer that a fault after acceptance stores in place of the true one. It must be in

@@ -21,8 +21,8 @@ pub struct Clock(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     start: Instant,
-    /// Wall-clock time at `start`, since the Unix epoch.
-    unix: Duration,
+    /// Wall-clock time at the clock's zero, in microseconds since the Unix epoch.
+    unix_micros: AtomicU64,
     advanced_micros: AtomicU64,
     advanced: Notify,
 }
@@ -31,9 +31,11 @@ impl Default for Clock {
     fn default() -> Self {
         Self(Arc::new(Inner {
             start: Instant::now(),
-            unix: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default(),
+            unix_micros: AtomicU64::new(micros(
+                SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default(),
+            )),
             advanced_micros: AtomicU64::new(0),
             advanced: Notify::new(),
         }))
@@ -57,13 +59,42 @@ impl Clock {
     /// The wall-clock form of a time of this clock, since the Unix epoch.
     #[must_use]
     pub fn unix(&self, at: Duration) -> Duration {
-        self.0.unix + at
+        Duration::from_micros(self.0.unix_micros.load(Ordering::Relaxed)) + at
     }
 
-    /// The calendar's form of a time of this clock; what is beyond the calendar shows as its end.
+    /// Everything that the clock was moved forward by, in all.
+    pub(crate) fn moved(&self) -> Duration {
+        Duration::from_micros(self.0.advanced_micros.load(Ordering::Relaxed))
+    }
+
+    /// Goes on with an earlier clock, before anything has read this one: zero is where that one
+    /// had it, and it shows at least `unix` (both since the Unix epoch) and at least `least`, which
+    /// holds where the system's clock was set back meanwhile.
+    pub(crate) fn resume(&self, zero: Duration, unix: Duration, least: Duration) {
+        let unix = unix.max(self.unix(self.now()));
+        self.0.unix_micros.store(micros(zero), Ordering::Relaxed);
+        let due = unix.saturating_sub(zero).max(least);
+        // Rounded up.
+        self.forward(micros(due.saturating_sub(self.now())).saturating_add(1));
+    }
+
+    /// The sum is bounded, so that a time of this clock always has a wall-clock form.
+    fn forward(&self, by_micros: u64) {
+        let far = micros(CENTURY * 10);
+        let _ = self
+            .0
+            .advanced_micros
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| {
+                Some(sum.saturating_add(by_micros).min(far))
+            });
+        self.0.advanced.notify_waiters();
+    }
+
+    /// The calendar's form of a time of this clock, to the microsecond; what is beyond the calendar
+    /// shows as its end.
     #[must_use]
     pub fn timestamp(&self, at: Duration) -> jiff::Timestamp {
-        jiff::SignedDuration::try_from(self.unix(at))
+        jiff::SignedDuration::try_from(self.unix(Duration::from_micros(micros(at))))
             .ok()
             .and_then(|unix| jiff::Timestamp::from_duration(unix).ok())
             .unwrap_or(jiff::Timestamp::MAX)
@@ -72,17 +103,7 @@ impl Clock {
     /// Moves the clock forward and wakes whoever waits for a time that has now come. A century is
     /// the most that one step can be: longer ones are cut to it.
     pub fn advance(&self, by: Duration) {
-        const CENTURY: Duration = Duration::from_hours(100 * 366 * 24);
-        let micros = u64::try_from(by.min(CENTURY).as_micros()).unwrap_or(u64::MAX);
-        let far = u64::try_from((CENTURY * 10).as_micros()).unwrap_or(u64::MAX);
-        // The sum is bounded too, so that a time of this clock always has a wall-clock form.
-        let _ = self
-            .0
-            .advanced_micros
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |sum| {
-                Some(sum.saturating_add(micros).min(far))
-            });
-        self.0.advanced.notify_waiters();
+        self.forward(micros(by.min(CENTURY)));
     }
 
     /// Returns once the clock shows `at` or later.
@@ -107,6 +128,12 @@ impl Clock {
     }
 }
 
+const CENTURY: Duration = Duration::from_hours(100 * 366 * 24);
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use std::{pin::Pin, task::Poll};
@@ -129,6 +156,22 @@ mod tests {
     /// Polls once.
     async fn poll_once(mut future: Pin<&mut impl Future<Output = ()>>) -> Poll<()> {
         std::future::poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await
+    }
+
+    #[test]
+    fn a_clock_goes_on_where_an_earlier_one_was_and_never_back() {
+        let (hour, far) = (Duration::from_hours(1), Duration::from_hours(1000));
+        let clock = Clock::default();
+        let zero = clock.unix(Duration::ZERO).saturating_sub(hour);
+        clock.resume(zero, zero + hour * 25, Duration::ZERO);
+        assert_eq!(clock.unix(Duration::ZERO), zero);
+        assert!(clock.now() >= hour * 25 && clock.now() < hour * 26);
+
+        // The system's clock now shows a time before everything that is on record.
+        let clock = Clock::default();
+        let zero = clock.unix(Duration::ZERO) + hour;
+        clock.resume(zero, zero.saturating_sub(hour), far);
+        assert!(clock.now() >= far && clock.now() < far + hour);
     }
 
     #[test]

@@ -299,12 +299,7 @@ async fn carried(
     standing: Standing,
 ) -> Answered {
     let core = line.core.clone();
-    let carry = Carry {
-        core: core.clone(),
-        era: era.clone(),
-        attempt: attempt.clone(),
-        standing,
-    };
+    let carry = Carry::new(core.clone(), era.clone(), attempt.clone(), standing);
     let (done, outcome) = oneshot::channel();
     core.tasks.spawn(core.work.track_future(async move {
         if let Some(outcome) = era.over().run_until_cancelled(carry.run()).await {

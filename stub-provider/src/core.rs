@@ -28,6 +28,7 @@ use crate::{
     record::Records,
     reply::Reply,
     rules::Rules,
+    store::Store,
 };
 
 /// One provider's state.
@@ -37,6 +38,7 @@ pub(crate) struct Core {
     pub(crate) ledger: Ledger<Arc<Reply>>,
     pub(crate) retention: Duration,
     pub(crate) records: Records,
+    pub(crate) store: Store,
     pub(crate) observers: Observers,
     pub(crate) rules: Rules,
     pub(crate) holds: Holds,
@@ -53,7 +55,8 @@ pub(crate) struct Core {
     /// Requests that are being worked on the long way, through holds and faults.
     pub(crate) work: TaskTracker,
     pub(crate) stopping: CancellationToken,
-    /// Whether any fault or hold is in force: without one a request takes the short way.
+    /// Whether any fault or hold is in force, or a store must be waited for: else a request takes
+    /// the short way.
     eventful: AtomicBool,
 }
 
@@ -77,16 +80,19 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     pub(crate) receipts: Receipts,
     pub(crate) clock: Clock,
+    pub(crate) store: Store,
 }
 
 impl Core {
     pub(crate) fn new(parts: Parts) -> Self {
+        let eventful = AtomicBool::new(parts.store.keeps());
         Self {
             profile: parts.profile,
             clock: parts.clock,
             ledger: Ledger::new(parts.retention),
             retention: parts.retention,
             records: Records::default(),
+            store: parts.store,
             observers: Observers::default(),
             rules: Rules::default(),
             holds: Holds::default(),
@@ -100,7 +106,7 @@ impl Core {
             tasks: TaskTracker::new(),
             work: TaskTracker::new(),
             stopping: CancellationToken::new(),
-            eventful: AtomicBool::new(false),
+            eventful,
         }
     }
 
@@ -130,7 +136,7 @@ impl Core {
     }
 
     fn settle_eventful(&self) {
-        self.eventful.store(false, Ordering::Release);
+        self.eventful.store(self.store.keeps(), Ordering::Release);
         if !self.rules.is_empty() || !self.holds.is_empty() {
             self.eventful.store(true, Ordering::Release);
         }

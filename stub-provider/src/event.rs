@@ -50,7 +50,7 @@ pub struct Answer {
 }
 
 /// What a request says, read with the help of the profile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
     /// Submit or lookup.
     pub kind: RequestKind,

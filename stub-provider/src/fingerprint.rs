@@ -22,6 +22,16 @@ impl Fingerprint {
         digest.update(body);
         Self(digest.finalize().into())
     }
+
+    /// Its bytes, for a store.
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The fingerprint whose bytes these are.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
 }
 
 #[cfg(test)]

@@ -47,6 +47,18 @@ impl Kept {
         }
     }
 
+    /// Takes up a request again that was kept before: what [`Kept::head`] and the others said.
+    pub(crate) fn again(method: Method, target: &str, head: &[u8], body: &[u8]) -> Self {
+        let bytes = [target.as_bytes(), head, body].concat();
+        let end_of_head = target.len() + head.len();
+        Self {
+            method,
+            bytes: bytes.into_boxed_slice(),
+            target: u32::try_from(target.len()).unwrap_or(u32::MAX),
+            head: u32::try_from(end_of_head).unwrap_or(u32::MAX),
+        }
+    }
+
     pub(crate) fn method(&self) -> &str {
         self.method.as_str()
     }
@@ -66,11 +78,15 @@ impl Kept {
         self.bytes.get(self.head as usize..).unwrap_or_default()
     }
 
+    /// The headers as `name: value` lines.
+    pub(crate) fn head(&self) -> &[u8] {
+        let lines = self.bytes.get(self.target as usize..self.head as usize);
+        lines.unwrap_or_default()
+    }
+
     /// Names in lower case, values as text.
     pub(crate) fn headers(&self) -> Vec<(String, String)> {
-        let lines = self.bytes.get(self.target as usize..self.head as usize);
-        lines
-            .unwrap_or_default()
+        self.head()
             .split(|byte| *byte == b'\n')
             .filter_map(|line| {
                 // No name can hold a colon.

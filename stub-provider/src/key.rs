@@ -53,6 +53,16 @@ impl KeyId {
         text.drain(..12);
         text.push_str(customer);
         text.push_str(key);
+        Self::from_text(&text)
+    }
+
+    /// Customer and key in one text, for a store.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The key whose text this is.
+    pub(crate) fn from_text(text: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         Self {
@@ -70,5 +80,11 @@ mod tests {
     fn customers_and_keys_never_run_together() {
         assert_ne!(KeyId::new("a", "bc"), KeyId::new("ab", "c"));
         assert_ne!(KeyId::new("", "a"), KeyId::new("a", ""));
+    }
+
+    #[test]
+    fn a_key_is_the_same_after_its_text_was_kept() {
+        let key = KeyId::new("acme", "otp-1");
+        assert_eq!(KeyId::from_text(key.text()), key);
     }
 }

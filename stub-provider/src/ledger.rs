@@ -53,6 +53,21 @@ pub struct Refusal {
     pub retry_after: Option<Span>,
 }
 
+/// How a key was settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settled<A> {
+    /// By which attempt.
+    pub(crate) of: AttemptId,
+    /// What it is bound to.
+    pub(crate) fingerprint: Fingerprint,
+    /// What replays return; `None`: nothing is replayed.
+    pub(crate) answer: Option<A>,
+    /// The message that was accepted, if any was.
+    pub(crate) message: Option<MessageId>,
+    /// When, by the provider's clock.
+    pub(crate) at: Duration,
+}
+
 #[derive(Debug)]
 enum State<A> {
     Vacant,
@@ -181,21 +196,7 @@ impl<A: Clone> Ledger<A> {
             if !matches!(slot.state, State::Working { attempt: owner } if owner == attempt) {
                 return;
             }
-            slot.state = match answer {
-                Some(answer) => State::Stored {
-                    answer,
-                    of: attempt,
-                    message,
-                },
-                None => State::Vacant,
-            };
-            slot.since = now;
-            if message.is_some() {
-                let before = std::mem::replace(&mut slot.message, message);
-                if let Some(before) = before {
-                    slot.rare().earlier.push(before);
-                }
-            }
+            slot.settle(attempt, answer, message, now);
             slot.waiters()
         };
         waiters.into_iter().for_each(Waker::wake);
@@ -255,6 +256,32 @@ impl<A: Clone> Ledger<A> {
         self.slots.get(id)?.intent
     }
 
+    /// Takes up a count of requests that a store has kept.
+    pub(crate) fn recount(&self, id: KeyId, attempts: u32) {
+        let mut slot = self
+            .slots
+            .entry(id)
+            .or_insert_with(|| Box::new(Slot::vacant()));
+        slot.attempts = slot.attempts.max(attempts);
+    }
+
+    /// How many keys have a stored answer.
+    pub(crate) fn stored(&self) -> u64 {
+        let answered = |slot: &Slot<A>| matches!(slot.state, State::Stored { .. });
+        self.slots.iter().filter(|slot| answered(slot)).count() as u64
+    }
+
+    /// Takes up what a store has kept of a key: as [`Ledger::settle`] left it. They come in the
+    /// order in which they were settled.
+    pub(crate) fn restore(&self, id: KeyId, settled: Settled<A>) {
+        let mut slot = self
+            .slots
+            .entry(id)
+            .or_insert_with(|| Box::new(Slot::vacant()));
+        slot.fingerprint = settled.fingerprint;
+        slot.settle(settled.of, settled.answer, settled.message, settled.at);
+    }
+
     /// Loses every key, owner, answer and message; only the count of requests stays, since it is
     /// the observer's and not the provider's.
     pub fn forget(&self) {
@@ -274,6 +301,42 @@ impl<A: Clone> Ledger<A> {
 }
 
 impl<A: Clone> Slot<A> {
+    fn vacant() -> Self {
+        Self {
+            attempts: 0,
+            intent: None,
+            fingerprint: Fingerprint::from_bytes([0; 32]),
+            state: State::Vacant,
+            since: Duration::ZERO,
+            message: None,
+            rare: None,
+        }
+    }
+
+    fn settle(
+        &mut self,
+        of: AttemptId,
+        answer: Option<A>,
+        message: Option<MessageId>,
+        now: Duration,
+    ) {
+        self.state = match answer {
+            Some(answer) => State::Stored {
+                answer,
+                of,
+                message,
+            },
+            None => State::Vacant,
+        };
+        self.since = now;
+        if message.is_some() {
+            let before = std::mem::replace(&mut self.message, message);
+            if let Some(before) = before {
+                self.rare().earlier.push(before);
+            }
+        }
+    }
+
     fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }

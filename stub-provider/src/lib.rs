@@ -52,6 +52,7 @@
 //! | the API that is spoken, as data | [`profile`], [`place`] |
 //! | keys: one owner, one payload, one answer | [`ledger`], [`fingerprint`] |
 //! | what a client hears of its message later | [`receipt`], [`signature`] |
+//! | what outlives the process, when asked | [`store`] |
 //! | the one time that all of this lives by | [`clock`] |
 //!
 //! A request comes in on a `connection` (whose socket is a `wire`), `arrival` enters it in the
@@ -72,6 +73,7 @@ pub mod profile;
 pub mod provider;
 pub mod receipt;
 pub mod signature;
+pub mod store;
 
 mod accept;
 mod admin;
@@ -97,3 +99,4 @@ pub use intent::{ExpectedIntent, Intents};
 pub use profile::{Profile, ProfileError};
 pub use provider::{Config, Error, Limits, Provider};
 pub use receipt::ReceiptTimes;
+pub use store::StoreConfig;

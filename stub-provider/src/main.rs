@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::Parser;
-use stub_provider::{Config, Profile, Provider, ReceiptTimes, duration::Span};
+use stub_provider::{Config, Profile, Provider, ReceiptTimes, StoreConfig, duration::Span};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Every request leaves a record that stays: the system's allocator spends more on them than the
@@ -54,6 +54,13 @@ struct Args {
     /// Decides message ids.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Keep keys, answers, deliveries and attempts in this directory too: what was answered
+    /// survives `kill -9` at any instant. Without it they are in memory alone.
+    #[arg(long, env = "STUB_DATA_DIR", value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Answer only what would survive a power loss too (a sync of the disk for each commit).
+    #[arg(long, requires = "data_dir")]
+    fsync: bool,
     /// Write logs as JSON lines. `RUST_LOG` chooses what is logged.
     #[arg(long)]
     json_logs: bool,
@@ -117,6 +124,13 @@ async fn run(args: Args) -> miette::Result<()> {
             retry_base: Duration::from_millis(500),
             retry_cap: Duration::from_secs(30),
             ..ReceiptTimes::default()
+        },
+        store: match args.data_dir {
+            Some(dir) => StoreConfig::Disk {
+                dir,
+                fsync: args.fsync,
+            },
+            None => StoreConfig::Memory,
         },
         ..Config::default()
     };

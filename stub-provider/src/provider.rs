@@ -16,6 +16,7 @@ use crate::{
     profile::Profile,
     receipt::{ReceiptTimes, Receipts},
     server,
+    store::{Store, StoreConfig, StoreError},
 };
 
 /// What is bounded, and how far.
@@ -73,6 +74,8 @@ pub struct Config {
     pub limits: Limits,
     /// The clock that it lives by.
     pub clock: Clock,
+    /// Where it keeps what it knows.
+    pub store: StoreConfig,
 }
 
 impl Default for Config {
@@ -90,6 +93,7 @@ impl Default for Config {
             receipts: ReceiptTimes::default(),
             limits: Limits::default(),
             clock: Clock::default(),
+            store: StoreConfig::Memory,
         }
     }
 }
@@ -113,6 +117,9 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// What it knows cannot be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 fn hint(error: &std::io::Error) -> &'static str {
@@ -130,6 +137,8 @@ pub struct Provider {
     core: Arc<Core>,
     addr: SocketAddr,
     server: Option<JoinHandle<()>>,
+    /// Whoever keeps what is to be kept.
+    keeper: Option<JoinHandle<()>>,
 }
 
 impl std::fmt::Debug for Provider {
@@ -141,15 +150,13 @@ impl std::fmt::Debug for Provider {
 }
 
 impl Provider {
-    /// Starts a provider on the current runtime. It accepts connections once this returns.
+    /// Starts a provider on the current runtime, with everything that its store has kept. It
+    /// accepts connections once this returns.
     ///
     /// # Errors
     ///
-    /// Where the address cannot be listened on, or the callback is not allowed.
-    #[expect(
-        clippy::unused_async,
-        reason = "it must be called inside a runtime, and later starts will wait for a store"
-    )]
+    /// Where the address cannot be listened on, the callback is not allowed, or the store cannot
+    /// be used.
     pub async fn start(config: Config) -> Result<Self, Error> {
         let receipts = Receipts::new(
             config.webhook_secret,
@@ -161,8 +168,7 @@ impl Provider {
             addr: config.listen,
             source,
         };
-        let listener = server::open(config.listen).map_err(fail)?;
-        let addr = listener.local_addr().map_err(fail)?;
+        let (store, opened) = Store::open(config.store, &config.profile, config.seed).await?;
         let core = Arc::new(Core::new(Parts {
             retention: config
                 .retention
@@ -173,12 +179,17 @@ impl Provider {
             limits: config.limits,
             receipts,
             clock: config.clock,
+            store,
         }));
+        let keeper = opened.recover(&core).await?;
+        let listener = server::open(config.listen).map_err(fail)?;
+        let addr = listener.local_addr().map_err(fail)?;
         let server = tokio::spawn(server::run(core.clone(), listener, addr));
         Ok(Self {
             core,
             addr,
             server: Some(server),
+            keeper: keeper.map(|keeper| tokio::spawn(keeper.run())),
         })
     }
 
@@ -248,6 +259,11 @@ impl Provider {
             // It only fails where it panicked, which the runtime has reported.
             let _ = server.await;
         }
+        self.core.store.close();
+        if let Some(keeper) = self.keeper.take() {
+            // As above.
+            let _ = keeper.await;
+        }
         self.core.observers.close();
     }
 }
@@ -256,5 +272,6 @@ impl Drop for Provider {
     fn drop(&mut self) {
         self.core.lift_holds();
         self.core.stopping.cancel();
+        self.core.store.close();
     }
 }

@@ -39,16 +39,44 @@ const REACHED: [(Reached, &str); 4] = [
     (Reached::Answering, "answering"),
 ];
 
-const ENDS: [End; 8] = [
-    End::Answered,
-    End::Truncated,
-    End::Reset,
-    End::Closed,
-    End::ClientClosed,
-    End::ClientReset,
-    End::Crashed,
-    End::Shutdown,
+const ENDS: [(End, &str); 8] = [
+    (End::Answered, "answered"),
+    (End::Truncated, "truncated"),
+    (End::Reset, "reset"),
+    (End::Closed, "closed"),
+    (End::ClientClosed, "client-closed"),
+    (End::ClientReset, "client-reset"),
+    (End::Crashed, "crashed"),
+    (End::Shutdown, "shutdown"),
 ];
+
+impl Reached {
+    /// The word for it, as it is shown and kept.
+    pub(crate) fn word(self) -> &'static str {
+        let known = REACHED.iter().find(|(known, _)| *known == self);
+        known.map_or("arrived", |(_, word)| word)
+    }
+
+    /// What a word stands for.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        let known = REACHED.iter().find(|(_, known)| *known == word)?;
+        Some(known.0)
+    }
+}
+
+impl End {
+    /// The word for it, as it is shown and kept.
+    pub(crate) fn word(self) -> &'static str {
+        let known = ENDS.iter().find(|(known, _)| *known == self);
+        known.map_or("answered", |(_, word)| word)
+    }
+
+    /// What a word stands for.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        let known = ENDS.iter().find(|(_, known)| *known == word)?;
+        Some(known.0)
+    }
+}
 
 /// One request, read whole, and what became of it.
 #[derive(Debug)]
@@ -71,6 +99,16 @@ pub(crate) struct Attempt {
     message: OnceLock<MessageId>,
 }
 
+/// How far an attempt has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) reached: Reached,
+    pub(crate) status: Option<u16>,
+    /// `None`: it is not over yet.
+    pub(crate) end: Option<End>,
+    pub(crate) message: Option<MessageId>,
+}
+
 /// Everything about an attempt that is known when it arrives.
 pub(crate) struct Arrival {
     pub(crate) connection: ConnectionId,
@@ -82,10 +120,35 @@ pub(crate) struct Arrival {
     pub(crate) body: Bytes,
 }
 
+/// Where, when and as what an attempt came.
+pub(crate) struct Came {
+    pub(crate) connection: ConnectionId,
+    pub(crate) nth_on_connection: u32,
+    pub(crate) at: Duration,
+    pub(crate) request: Kept,
+}
+
 impl Attempt {
     pub(crate) fn new(
         id: AttemptId,
         came: Arrival,
+        reading: Reading,
+        by_key: u32,
+        sender: Option<String>,
+    ) -> Self {
+        let came = Came {
+            connection: came.connection,
+            nth_on_connection: came.nth_on_connection,
+            at: came.at,
+            request: Kept::new(came.method, &came.uri, &came.headers, &came.body),
+        };
+        Self::again(id, came, reading, by_key, sender)
+    }
+
+    /// An attempt whose request is kept already.
+    pub(crate) fn again(
+        id: AttemptId,
+        came: Came,
         reading: Reading,
         by_key: u32,
         sender: Option<String>,
@@ -95,7 +158,7 @@ impl Attempt {
             connection: came.connection,
             nth_on_connection: came.nth_on_connection,
             at: came.at,
-            request: Kept::new(came.method, &came.uri, &came.headers, &came.body),
+            request: came.request,
             reading,
             by_key,
             sender,
@@ -106,16 +169,39 @@ impl Attempt {
         }
     }
 
+    /// The attempt as a store has kept it.
+    pub(crate) fn with_progress(self, progress: Progress) -> Self {
+        self.reach(progress.reached);
+        self.status
+            .store(progress.status.unwrap_or_default(), Ordering::Relaxed);
+        if let Some(end) = progress.end {
+            self.finish(end);
+        }
+        if let Some(message) = progress.message {
+            // It is new: nothing stands there yet.
+            let _ = self.message.set(message);
+        }
+        self
+    }
+
+    /// How far it has come by now.
+    pub(crate) fn progress(&self) -> Progress {
+        Progress {
+            reached: self.reached(),
+            status: self.status(),
+            end: self.end(),
+            message: self.message(),
+        }
+    }
+
     pub(crate) fn reach(&self, stage: Reached) {
         self.reached.store(stage as u8, Ordering::Relaxed);
     }
 
-    pub(crate) fn reached(&self) -> &'static str {
+    pub(crate) fn reached(&self) -> Reached {
         let reached = self.reached.load(Ordering::Relaxed);
-        REACHED
-            .iter()
-            .find(|(stage, _)| *stage as u8 == reached)
-            .map_or("arrived", |(_, name)| name)
+        let known = REACHED.iter().find(|(stage, _)| *stage as u8 == reached);
+        known.map_or(Reached::Arrived, |(stage, _)| *stage)
     }
 
     pub(crate) fn answering(&self, status: u16) {
@@ -129,7 +215,10 @@ impl Attempt {
 
     /// The attempt is over; false where it was already.
     pub(crate) fn finish(&self, end: End) -> bool {
-        let place = ENDS.iter().position(|known| *known == end).unwrap_or(0);
+        let place = ENDS
+            .iter()
+            .position(|(known, _)| *known == end)
+            .unwrap_or(0);
         let code = u8::try_from(place + 1).unwrap_or(1);
         self.end
             .compare_exchange(0, code, Ordering::AcqRel, Ordering::Relaxed)
@@ -138,7 +227,7 @@ impl Attempt {
 
     pub(crate) fn end(&self) -> Option<End> {
         let code = usize::from(self.end.load(Ordering::Acquire));
-        ENDS.get(code.checked_sub(1)?).copied()
+        ENDS.get(code.checked_sub(1)?).map(|(end, _)| *end)
     }
 
     pub(crate) fn message(&self) -> Option<MessageId> {
@@ -166,30 +255,55 @@ pub(crate) fn status_word(status: MessageStatus) -> &'static str {
     }
 }
 
-/// A list whose members keep their numbers when earlier ones are dropped.
+/// A member of a [`Numbered`] list, which knows its own number.
+pub(crate) trait HasNumber {
+    fn number(&self) -> u64;
+}
+
+impl HasNumber for Arc<Attempt> {
+    fn number(&self) -> u64 {
+        self.id
+    }
+}
+
+impl HasNumber for Delivery {
+    fn number(&self) -> u64 {
+        self.id.0
+    }
+}
+
+/// A list whose members keep their numbers when others are dropped, in the order of the numbers.
 #[derive(Debug)]
 pub(crate) struct Numbered<T> {
-    first: u64,
+    next: u64,
     items: Vec<T>,
 }
 
-impl<T: Clone> Numbered<T> {
-    /// The number of the next member.
-    pub(crate) fn next(&self) -> u64 {
-        self.first + self.items.len() as u64
+impl<T: HasNumber + Clone> Numbered<T> {
+    fn from(first: u64) -> Self {
+        Self {
+            next: first,
+            items: Vec::new(),
+        }
     }
 
+    /// The number of the next member.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Adds a member, whose number is the next or one beyond it.
     pub(crate) fn push(&mut self, item: T) {
+        self.next = item.number() + 1;
         self.items.push(item);
     }
 
     fn get(&self, number: u64) -> Option<T> {
-        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        let place = self.items.binary_search_by_key(&number, T::number).ok()?;
         self.items.get(place).cloned()
     }
 
     fn clear(&mut self) {
-        self.first = self.next();
         self.items.clear();
     }
 }
@@ -205,17 +319,9 @@ pub(crate) struct Records {
 impl Default for Records {
     fn default() -> Self {
         // Attempts are numbered from 1, messages from 0.
-        let attempts = Numbered {
-            first: 1,
-            items: Vec::new(),
-        };
-        let deliveries = Numbered {
-            first: 0,
-            items: Vec::new(),
-        };
         Self {
-            attempts: Mutex::new(attempts),
-            deliveries: Mutex::new(deliveries),
+            attempts: Mutex::new(Numbered::from(1)),
+            deliveries: Mutex::new(Numbered::from(0)),
             delivered: Notify::new(),
         }
     }
@@ -230,6 +336,11 @@ impl Records {
     /// Every attempt so far.
     pub(crate) fn attempts(&self) -> Vec<Arc<Attempt>> {
         self.arrivals().items.clone()
+    }
+
+    /// The attempt of that number.
+    pub(crate) fn attempt(&self, id: AttemptId) -> Option<Arc<Attempt>> {
+        self.arrivals().get(id)
     }
 
     /// The phone buzzes.
@@ -268,6 +379,24 @@ impl Records {
     /// Signalled at each delivery.
     pub(crate) fn deliveries_changed(&self) -> &Notify {
         &self.delivered
+    }
+
+    /// Enters a delivery that a store has kept. They come in the order of their numbers.
+    pub(crate) fn restore(&self, delivery: Delivery) {
+        self.list().push(delivery);
+    }
+
+    /// The numbers that the next attempt and the next message get.
+    pub(crate) fn next_numbers(&self) -> (AttemptId, u64) {
+        (self.arrivals().next(), self.list().next())
+    }
+
+    /// From now on numbers are at least these.
+    pub(crate) fn go_on_from(&self, attempt: AttemptId, message: u64) {
+        let mut arrivals = self.arrivals();
+        arrivals.next = arrivals.next.max(attempt);
+        let mut list = self.list();
+        list.next = list.next.max(message);
     }
 
     /// Drops both records; numbers go on.

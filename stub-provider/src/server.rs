@@ -63,6 +63,10 @@ pub(crate) async fn run(core: Arc<Core>, listener: TcpListener, addr: SocketAddr
         connections.wait().await;
         core.ledger.lift_refusals();
         if crash.memory == Memory::Lost {
+            // First what is on its way: nothing may be settled after it was forgotten.
+            if core.store.forgotten().await.is_err() {
+                tracing::warn!("the keys are forgotten, but not in the store");
+            }
             core.ledger.forget();
         }
         tokio::select! {

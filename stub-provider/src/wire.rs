@@ -138,6 +138,7 @@ impl Line {
         if let Some(attempt) = attempt
             && attempt.finish(end)
         {
+            self.core.store.ended(&attempt);
             self.core.count_end();
             self.core.observers.emit(|| EventKind::Ended {
                 attempt: attempt.id,

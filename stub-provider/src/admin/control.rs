@@ -18,15 +18,16 @@ use crate::{
     place::form_fields,
     reply::Reply,
     rules::{WrittenRule, written},
+    store::Lost,
 };
 
 /// Ids of faults that are set from outside, far from those that a watcher in the process chooses.
 static NEXT_FAULT: AtomicU32 = AtomicU32::new(1_000_000);
 
-pub(super) fn post(core: &Arc<Core>, path: &str, body: &[u8]) -> Reply {
+pub(super) async fn post(core: &Arc<Core>, path: &str, body: &[u8]) -> Reply {
     match path {
         "/admin/faults" => add_fault(core, body),
-        "/admin/clock" => advance(core, body),
+        "/admin/clock" => advance(core, body).await,
         "/admin/callback" => match read::<CallbackBody>(body) {
             Ok(set) => set_callback(core, Some(&set.url)),
             Err(reply) => reply,
@@ -76,11 +77,14 @@ pub(super) fn clock(core: &Core) -> Reply {
     show::json(&json!({ "now": now.to_string() }))
 }
 
-fn advance(core: &Core, body: &[u8]) -> Reply {
+async fn advance(core: &Core, body: &[u8]) -> Reply {
     match read::<ClockBody>(body) {
         Ok(set) => {
             core.clock.advance(set.advance.0);
-            clock(core)
+            match core.store.flushed().await {
+                Ok(()) => clock(core),
+                Err(Lost) => unknown("whether the time is kept"),
+            }
         }
         Err(reply) => reply,
     }
@@ -104,13 +108,25 @@ pub(super) fn set_callback(core: &Core, url: Option<&str>) -> Reply {
     }
 }
 
+/// What was asked was done here; nobody knows about the store.
+fn unknown(what: &str) -> Reply {
+    Reply::problem(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        None,
+        &format!("the store has failed: {what}, nobody knows"),
+    )
+}
+
 /// Forgets keys, attempts, deliveries, faults and holds.
-pub(super) fn reset(core: &Core) -> Reply {
+pub(super) async fn reset(core: &Core) -> Reply {
     core.remove_faults(None);
     core.lift_holds();
     core.ledger.clear();
     core.keyless.clear();
     core.receipts.forget();
     core.records.clear();
-    show::json(&Value::Object(serde_json::Map::new()))
+    match core.store.cleared(core.records.next_numbers()).await {
+        Ok(()) => show::json(&Value::Object(serde_json::Map::new())),
+        Err(Lost) => unknown("whether all is forgotten there"),
+    }
 }

@@ -86,7 +86,7 @@ fn attempt(core: &Core, attempt: &Attempt) -> Value {
         "to": reading.to,
         "intent": reading.intent,
         "ordinal": reading.ordinal,
-        "reached": attempt.reached(),
+        "reached": attempt.reached().word(),
         "status": attempt.status(),
         "message": attempt.message().map(|id| core.naming.name(id)),
         "end": attempt.end(),

@@ -5,7 +5,9 @@
     reason = "each test file uses the part of the laboratory that it needs"
 )]
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+pub(crate) mod process;
+
+use std::{collections::BTreeMap, io, net::SocketAddr, time::Duration};
 
 use serde_json::{Value, json};
 use stub_provider::{
@@ -119,50 +121,7 @@ impl Client {
     }
 
     async fn read_answer(&mut self) -> Answer {
-        let mut bytes = Vec::new();
-        let head_end = loop {
-            if let Some(at) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
-                break at + 4;
-            }
-            let n = self
-                .0
-                .read_buf(&mut bytes)
-                .await
-                .expect("a readable socket");
-            assert_ne!(
-                n,
-                0,
-                "the answer is whole: {}",
-                String::from_utf8_lossy(&bytes)
-            );
-        };
-        let head = String::from_utf8(bytes[..head_end].to_vec()).expect("a readable head");
-        let mut lines = head.lines();
-        let status = lines
-            .next()
-            .and_then(|line| line.split(' ').nth(1)?.parse().ok())
-            .expect("a status");
-        let headers: BTreeMap<String, String> = lines
-            .filter_map(|line| line.split_once(": "))
-            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-            .collect();
-        let length: usize = headers
-            .get("content-length")
-            .map_or(0, |length| length.parse().expect("a length"));
-        while bytes.len() < head_end + length {
-            let n = self
-                .0
-                .read_buf(&mut bytes)
-                .await
-                .expect("a readable socket");
-            assert_ne!(n, 0, "the body is whole");
-        }
-        let body = bytes[head_end..].to_vec();
-        Answer {
-            status,
-            headers,
-            body,
-        }
+        read_answer(&mut self.0).await.expect("a whole answer")
     }
 
     pub(crate) async fn ask(&mut self, request: &str) -> Answer {
@@ -214,6 +173,50 @@ impl Client {
             .set_linger(Some(Duration::ZERO))
             .expect("an open socket");
     }
+}
+
+async fn read_answer(stream: &mut TcpStream) -> io::Result<Answer> {
+    let mut bytes = Vec::new();
+    let head_end = loop {
+        if let Some(at) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
+            break at + 4;
+        }
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    };
+    let head = String::from_utf8(bytes[..head_end].to_vec()).expect("a readable head");
+    let mut lines = head.lines();
+    let status = lines
+        .next()
+        .and_then(|line| line.split(' ').nth(1)?.parse().ok())
+        .expect("a status");
+    let headers: BTreeMap<String, String> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .collect();
+    let length: usize = headers
+        .get("content-length")
+        .map_or(0, |length| length.parse().expect("a length"));
+    while bytes.len() < head_end + length {
+        if stream.read_buf(&mut bytes).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    let body = bytes[head_end..].to_vec();
+    Ok(Answer {
+        status,
+        headers,
+        body,
+    })
+}
+
+/// One request to a provider that may be gone before it has answered.
+pub(crate) async fn try_ask(stream: &mut TcpStream, request: &str) -> io::Result<Answer> {
+    stream.write_all(request.as_bytes()).await?;
+    timeout(LONG, read_answer(stream))
+        .await
+        .expect("an answer or an end in time")
 }
 
 /// One request on a connection of its own.
