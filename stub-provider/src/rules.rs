@@ -1,9 +1,13 @@
 //! [`Rules`]: which faults are in force.
 //!
 //! Owns the list and the question which of them act on an attempt at a stage. Carrying one out is
-//! not decided here.
+//! not decided here. Rules for one intent are found by it, so that thousands of intents with rules
+//! of their own cost an attempt no more than one does.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
 
 use hyper::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
@@ -15,9 +19,71 @@ use crate::{
     record::Attempt,
 };
 
-/// Every fault in force, in the order in which they were set.
+/// Every fault in force.
 #[derive(Debug, Default)]
-pub(crate) struct Rules(RwLock<Vec<Arc<FaultRule>>>);
+pub(crate) struct Rules(RwLock<Shelves>);
+
+/// The rules by whom they are for, each with its place in the order in which they were set.
+#[derive(Debug, Default)]
+struct Shelves {
+    for_any: Vec<Placed>,
+    by_intent: HashMap<usize, Vec<Placed>>,
+    placed: u64,
+}
+
+type Placed = (u64, Arc<FaultRule>);
+
+impl Shelves {
+    fn add(&mut self, rule: FaultRule) {
+        let place = self.placed;
+        self.placed += 1;
+        let shelf = match rule.intent {
+            Some(intent) => self.by_intent.entry(intent).or_default(),
+            None => &mut self.for_any,
+        };
+        shelf.push((place, Arc::new(rule)));
+    }
+
+    fn len(&self) -> usize {
+        self.for_any.len() + self.by_intent.values().map(Vec::len).sum::<usize>()
+    }
+
+    fn retain(&mut self, keep: impl Fn(&FaultRule) -> bool) {
+        self.for_any.retain(|(_, rule)| keep(rule));
+        self.by_intent.retain(|_, shelf| {
+            shelf.retain(|(_, rule)| keep(rule));
+            !shelf.is_empty()
+        });
+    }
+
+    fn all(&self) -> Vec<Arc<FaultRule>> {
+        let mut all: Vec<&Placed> = self
+            .for_any
+            .iter()
+            .chain(self.by_intent.values().flatten())
+            .collect();
+        all.sort_unstable_by_key(|(place, _)| *place);
+        all.into_iter().map(|(_, rule)| rule.clone()).collect()
+    }
+
+    /// What `found` makes of the rules that can be for an attempt, in the order in which they were
+    /// set.
+    fn of<T>(&self, attempt: &Attempt, found: impl Fn(&FaultRule) -> Option<T>) -> Vec<T> {
+        let own = attempt
+            .reading
+            .intent
+            .and_then(|intent| self.by_intent.get(&intent))
+            .map_or(&[][..], Vec::as_slice);
+        let mut hits: Vec<(u64, T)> = self
+            .for_any
+            .iter()
+            .chain(own)
+            .filter_map(|(place, rule)| Some((*place, found(rule)?)))
+            .collect();
+        hits.sort_unstable_by_key(|(place, _)| *place);
+        hits.into_iter().map(|(_, hit)| hit).collect()
+    }
+}
 
 impl ProviderFault {
     /// Where in the life of an attempt it acts.
@@ -57,56 +123,50 @@ fn names(rule: &FaultRule, attempt: &Attempt) -> bool {
 
 impl Rules {
     pub(crate) fn add(&self, rule: FaultRule) {
-        self.write().push(Arc::new(rule));
+        self.write().add(rule);
     }
 
     /// Removes the rule of that id (every rule where `None`); how many there were.
     pub(crate) fn remove(&self, id: Option<u32>) -> usize {
-        let mut list = self.write();
-        let before = list.len();
-        list.retain(|rule| id.is_some_and(|id| rule.id != id));
-        before - list.len()
+        let mut shelves = self.write();
+        let before = shelves.len();
+        shelves.retain(|rule| id.is_some_and(|id| rule.id != id));
+        before - shelves.len()
     }
 
     pub(crate) fn list(&self) -> Vec<Arc<FaultRule>> {
-        self.read().clone()
+        self.read().all()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.read().is_empty()
+        self.read().len() == 0
     }
 
     /// The provider faults that act on an attempt at a stage, with the ids of their rules.
     pub(crate) fn at(&self, stage: Stage, attempt: &Attempt) -> Vec<(u32, ProviderFault)> {
-        self.read()
-            .iter()
-            .filter_map(|rule| match &rule.wrong {
-                Wrong::Provider(fault) if fault.stage() == stage && aims_at(rule, attempt) => {
-                    Some((rule.id, fault.clone()))
-                }
-                _ => None,
-            })
-            .collect()
+        self.read().of(attempt, |rule| match &rule.wrong {
+            Wrong::Provider(fault) if fault.stage() == stage && aims_at(rule, attempt) => {
+                Some((rule.id, fault.clone()))
+            }
+            _ => None,
+        })
     }
 
     /// The receipt faults of the `nth` accepted message of its intent.
     pub(crate) fn of_receipts(&self, attempt: &Attempt, nth: u32) -> Vec<(u32, ReceiptFault)> {
-        self.read()
-            .iter()
-            .filter_map(|rule| match &rule.wrong {
-                Wrong::Receipt(fault) if names(rule, attempt) && rule.attempts.contains(nth) => {
-                    Some((rule.id, fault.clone()))
-                }
-                _ => None,
-            })
-            .collect()
+        self.read().of(attempt, |rule| match &rule.wrong {
+            Wrong::Receipt(fault) if names(rule, attempt) && rule.attempts.contains(nth) => {
+                Some((rule.id, fault.clone()))
+            }
+            _ => None,
+        })
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Arc<FaultRule>>> {
+    fn read(&self) -> RwLockReadGuard<'_, Shelves> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Vec<Arc<FaultRule>>> {
+    fn write(&self) -> RwLockWriteGuard<'_, Shelves> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -209,4 +269,50 @@ pub(crate) fn written(rule: &FaultRule) -> Value {
         fields.retain(|_, value| !value.is_null());
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::AtStage;
+
+    fn rule(id: u32, intent: Option<usize>) -> FaultRule {
+        FaultRule {
+            id,
+            attempts: Attempts::All,
+            intent,
+            key: None,
+            to: None,
+            request: RequestKind::Submit,
+            wrong: Wrong::Provider(ProviderFault::Close(AtStage {
+                stage: Stage::BeforeAccept,
+            })),
+        }
+    }
+
+    fn ids(rules: &Rules) -> Vec<u32> {
+        rules.list().iter().map(|rule| rule.id).collect()
+    }
+
+    #[test]
+    fn rules_are_listed_in_the_order_in_which_they_were_set_whomever_they_are_for() {
+        let rules = Rules::default();
+        for (id, intent) in [(5, Some(7)), (1, None), (9, Some(0)), (2, Some(7))] {
+            rules.add(rule(id, intent));
+        }
+        assert_eq!(ids(&rules), [5, 1, 9, 2]);
+    }
+
+    #[test]
+    fn a_rule_is_removed_by_its_id_and_all_are_without_one() {
+        let rules = Rules::default();
+        for (id, intent) in [(1, None), (2, Some(3)), (3, Some(3))] {
+            rules.add(rule(id, intent));
+        }
+        assert_eq!(rules.remove(Some(2)), 1);
+        assert_eq!(rules.remove(Some(2)), 0);
+        assert_eq!(ids(&rules), [1, 3]);
+        assert_eq!(rules.remove(None), 2);
+        assert!(rules.is_empty());
+    }
 }
