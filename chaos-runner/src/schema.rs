@@ -1,13 +1,15 @@
-//! The schemas of the two file formats: JSON Schema for editors, Markdown for people.
+//! The schemas of the three file formats: JSON Schema for editors, Markdown for people.
 //!
 //! Owns what is done to the schemas that the raw types yield, and the reference that is written
 //! from them. The words themselves are the raw types' documentation
-//! ([`crate::scenario`], [`crate::client_file`]).
+//! ([`crate::scenario`], [`crate::client_file`], [`stub_provider::profile`]).
 
 mod markdown;
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Value, json};
+
+use stub_provider::profile::ProfileFile;
 
 use crate::{client_file::RawClientFile, scenario::ScenarioFile};
 
@@ -28,6 +30,12 @@ pub fn client() -> String {
     pretty(&of::<RawClientFile>())
 }
 
+/// The JSON schema of a profile file, as text.
+#[must_use]
+pub fn profile() -> String {
+    pretty(&of::<ProfileFile>())
+}
+
 /// The reference of the scenario file, in Markdown.
 #[must_use]
 pub fn scenario_reference() -> String {
@@ -38,6 +46,12 @@ pub fn scenario_reference() -> String {
 #[must_use]
 pub fn client_reference() -> String {
     markdown::reference("Client file", "client", &of::<RawClientFile>())
+}
+
+/// The reference of the profile file, in Markdown.
+#[must_use]
+pub fn profile_reference() -> String {
+    markdown::reference("Profile file", "profile", &of::<ProfileFile>())
 }
 
 fn pretty(schema: &Value) -> String {

@@ -31,12 +31,15 @@ fn assert_committed(file: &str, text: &str) {
 fn the_committed_schemas_are_those_of_the_types() {
     assert_committed("schemas/scenario.json", &schema::scenario());
     assert_committed("schemas/client.json", &schema::client());
+    assert_committed("schemas/profile.json", &schema::profile());
 }
 
 #[test]
 fn the_committed_references_are_those_of_the_types() {
     assert_committed("docs/scenario-reference.md", &schema::scenario_reference());
     assert_committed("docs/client-reference.md", &schema::client_reference());
+    assert_committed("docs/profile-reference.md", &schema::profile_reference());
+    assert_committed("docs/profiles.md", &stub_provider::profile::reference());
     assert_committed("docs/bug-kinds.md", &bug_kind::reference());
     assert_committed("docs/command-line.md", &cli::reference());
 }
@@ -87,6 +90,15 @@ fn every_scenario_of_the_repository_is_valid_under_its_schema() {
     assert!(count >= 40, "only {count} scenarios");
     let first = repository().join("chaos-runner/src/cli/init/first.toml");
     assert_valid(&validator, &first);
+}
+
+#[test]
+fn every_profile_of_the_repository_is_valid_under_its_schema() {
+    let validator = validator(&schema::profile());
+    for name in stub_provider::Profile::names() {
+        let file = format!("stub-provider/profiles/{name}.toml");
+        assert_valid(&validator, &repository().join(file));
+    }
 }
 
 #[test]

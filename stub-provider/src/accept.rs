@@ -15,14 +15,18 @@ use crate::{
     arrival::{Asked, Standing, Ticket},
     core::Core,
     event::EventKind,
-    fault::MessageStatus,
+    fault::{MessageStatus, RequestKind},
     fingerprint::Fingerprint,
-    ledger::{Claim, KeyId},
+    ledger::{Claim, KeyId, Refusal},
     message::MessageId,
-    profile::{InFlightRule, Replays},
+    profile::{
+        Replays,
+        errors::{About, Row},
+        lookup::ListRules,
+    },
     record::{Attempt, Delivery, Reached, status_word},
     reply::Reply,
-    template::Filling,
+    template::{Filling, Template},
 };
 
 /// What an attempt is answered.
@@ -96,7 +100,8 @@ pub(crate) fn out_of_service() -> Reply {
 
 impl Core {
     /// Decides an attempt. `None`: its key is being worked on, ask again. `instead` is what is
-    /// stored in place of the true answer.
+    /// stored in place of the true answer. Where keys are of recipients the decision is the part of
+    /// an answer that one recipient gets.
     pub(crate) fn decide(
         &self,
         attempt: &Arc<Attempt>,
@@ -113,24 +118,18 @@ impl Core {
             Standing::Keyless => self.accept(attempt, None, instead),
             Standing::Keyed(ticket, claim) => match claim {
                 Claim::Won => self.accept(attempt, Some(ticket), instead),
-                Claim::InFlight if self.profile.key.in_flight == InFlightRule::Wait => {
-                    return None;
+                Claim::InFlight => match &self.profile.errors.in_flight {
+                    None => return None,
+                    Some(row) => Decision::plain(self.in_flight(attempt, row)),
+                },
+                Claim::Refused(refusal) => Decision::plain(self.turned_away(attempt, *refusal)),
+                Claim::Mismatch => {
+                    let message = "this idempotency key was used with another request";
+                    Decision::plain(self.refuse(attempt, &self.profile.errors.mismatch, message))
                 }
-                Claim::InFlight => Decision::plain(in_flight()),
-                Claim::Refused(refusal) => {
-                    Decision::plain(in_flight().retry_after(refusal.retry_after))
-                }
-                Claim::Mismatch => Decision::plain(Reply::problem(
-                    self.profile.key.mismatch,
-                    None,
-                    "this idempotency key was used with another request",
-                )),
                 Claim::Stored { .. } if self.profile.key.replays == Replays::Nothing => {
-                    Decision::plain(Reply::problem(
-                        StatusCode::CONFLICT,
-                        None,
-                        "this idempotency key was used already",
-                    ))
+                    let message = "this idempotency key was used already";
+                    Decision::plain(self.refuse(attempt, &self.profile.errors.used, message))
                 }
                 Claim::Stored {
                     answer,
@@ -165,16 +164,17 @@ impl Core {
             .profile
             .refusal(reading.to.as_deref(), attempt.sender.as_deref());
         let mut decision = if let Some(refused) = refused {
-            Decision::plain(Reply::problem(
-                StatusCode::BAD_REQUEST,
-                Some(refused.code),
-                &refused.message,
-            ))
+            let row = self
+                .profile
+                .errors
+                .refused
+                .saying(&refused.code, &refused.message);
+            Decision::plain(self.refuse(attempt, &row, &refused.message))
         } else {
             let delivery = self.records.deliver(attempt, self.clock.now());
             attempt.reach(Reached::Accepted);
             let name = self.naming.name(delivery.id);
-            let reply = self.success(reading.to.as_deref().unwrap_or_default(), &name);
+            let reply = self.success(attempt, &name, delivery.at);
             Decision {
                 accepted: true,
                 delivery: Some(delivery),
@@ -184,8 +184,10 @@ impl Core {
         if let Some(reply) = instead {
             decision.reply = Arc::new(reply);
         }
-        let success = decision.reply.status.is_success();
-        let keep = self.profile.key.replays != Replays::Successes || success;
+        let keep = self
+            .profile
+            .key
+            .keeps(decision.reply.status, decision.accepted);
         if self.store.keeps() {
             decision.conclusion = Some(Box::new(Conclusion {
                 attempt: attempt.clone(),
@@ -219,74 +221,145 @@ impl Core {
     }
 
     /// The answer that accepts a message.
-    pub(crate) fn success(&self, to: &str, name: &str) -> Reply {
-        let body = self.profile.answer.fill(&Filling {
-            id: name,
-            to,
-            status: status_word(MessageStatus::Queued),
-        });
-        Reply::json(self.profile.success, body)
+    fn success(&self, attempt: &Attempt, name: &str, at: Duration) -> Reply {
+        let submit = &self.profile.submit;
+        let body = self.written(&submit.answer, attempt, name, MessageStatus::Queued, at);
+        Reply::json(submit.success, body)
+    }
+
+    /// A message as the provider writes it.
+    fn written(
+        &self,
+        template: &Template,
+        attempt: &Attempt,
+        name: &str,
+        status: MessageStatus,
+        at: Duration,
+    ) -> String {
+        let reading = &attempt.reading;
+        let filling = Filling {
+            id: Some(name),
+            to: reading.to.as_deref(),
+            from: attempt.sender.as_deref(),
+            text: reading.text.as_deref(),
+            status: Some(status_word(status)),
+            key: reading.key.as_deref(),
+            customer: Some(&reading.customer),
+            ..Filling::default()
+        };
+        self.profile.message(template, filling, &self.clock, at)
     }
 
     /// An answer that promises a message that never was.
-    pub(crate) fn false_promise(&self, attempt: &Attempt) -> Reply {
+    pub(crate) fn false_promise(&self, attempt: &Attempt) -> Arc<Reply> {
         // Counted from the far end, where no true message ever gets its number.
         let name = self.naming.name(MessageId(u64::MAX - attempt.id));
-        self.success(attempt.reading.to.as_deref().unwrap_or_default(), &name)
+        self.whole(attempt, Arc::new(self.success(attempt, &name, attempt.at)))
+    }
+
+    /// An attempt's message is not accepted.
+    fn refuse(&self, attempt: &Attempt, row: &Row, message: &str) -> Reply {
+        let reading = &attempt.reading;
+        let about = About {
+            to: reading.to.as_deref().map(|to| self.profile.written(to)),
+            key: reading.key.as_deref(),
+        };
+        self.profile.errors.of_recipient(row, message, about)
+    }
+
+    fn in_flight(&self, attempt: &Attempt, row: &Row) -> Reply {
+        let message = "a request with this idempotency key is being worked on";
+        self.refuse(attempt, row, message)
+    }
+
+    /// A fault turns equal keys away, whatever the profile does with them.
+    fn turned_away(&self, attempt: &Attempt, refusal: Refusal) -> Reply {
+        let mut row = match &self.profile.errors.in_flight {
+            Some(row) => row.clone(),
+            None => Row::plain(StatusCode::CONFLICT),
+        };
+        row.retry_after = refusal.retry_after.or(row.retry_after);
+        self.in_flight(attempt, &row)
+    }
+
+    /// An attempt's answer as it leaves: where keys are of recipients, what is said about one
+    /// stands in a whole around it.
+    pub(crate) fn whole(&self, attempt: &Attempt, reply: Arc<Reply>) -> Arc<Reply> {
+        let about_one = self.profile.submit.list.is_some()
+            && attempt.reading.kind == RequestKind::Submit
+            && reply.status == self.profile.submit.success;
+        if about_one {
+            self.around(&reply)
+        } else {
+            reply
+        }
+    }
+
+    /// The whole answer around what is said about each recipient.
+    pub(crate) fn around(&self, parts: &Reply) -> Arc<Reply> {
+        let messages = String::from_utf8_lossy(&parts.body);
+        let body = match &self.profile.submit.list {
+            Some(list) => list.fill(&Filling {
+                messages: Some(&messages),
+                ..Filling::default()
+            }),
+            None => messages.into_owned(),
+        };
+        Arc::new(Reply::json(parts.status, body))
     }
 
     fn look_up(&self, attempt: &Attempt, asked: &Asked) -> Reply {
         let customer = &attempt.reading.customer;
-        match asked {
-            Asked::ByKey(key) => {
+        let lookup = &self.profile.lookup;
+        let nothing = |message: &str| {
+            let rows = &self.profile.errors;
+            rows.reply(&rows.not_found, message, About::default())
+        };
+        match (asked, &lookup.by_key, &lookup.list) {
+            (Asked::ByKey(key), Some(list), _) => {
                 let Some(known) = self.ledger.look(&KeyId::new(customer, key)) else {
-                    return Reply::problem(
-                        StatusCode::NOT_FOUND,
-                        None,
-                        "no message is known under this idempotency key",
-                    );
+                    return nothing("no message is known under this idempotency key");
                 };
-                let messages: Vec<_> = known
-                    .messages
-                    .iter()
-                    .filter_map(|id| self.records.delivery(*id))
-                    .map(|delivery| self.shown(&delivery))
-                    .collect();
-                let mut body = serde_json::json!({ "messages": messages });
-                if known.in_flight {
-                    body["status"] = "in_progress".into();
-                }
-                Reply::value(StatusCode::OK, &body)
+                let messages = known.messages.iter();
+                let found = messages.filter_map(|id| self.records.delivery(*id));
+                self.listed(list, found, known.in_flight)
             }
-            Asked::ById(id) => self
+            (Asked::To(number), _, Some(list)) => {
+                let mut found = self.records.deliveries();
+                found.retain(|delivery| {
+                    let reading = &delivery.by.reading;
+                    reading.customer == *customer && reading.to.as_ref() == Some(number)
+                });
+                self.listed(list, found.into_iter(), false)
+            }
+            (Asked::ById(id), ..) => self
                 .naming
                 .parse(id)
                 .and_then(|id| self.records.delivery(id))
                 .filter(|delivery| delivery.by.reading.customer == *customer)
                 .map_or_else(
-                    || Reply::problem(StatusCode::NOT_FOUND, None, "no message has this id"),
-                    |delivery| Reply::value(StatusCode::OK, &self.shown(&delivery)),
+                    || nothing("no message has this id"),
+                    |delivery| Reply::json(StatusCode::OK, self.shown(&lookup.answer, &delivery)),
                 ),
-            Asked::Submit => Reply::problem(StatusCode::NOT_FOUND, None, "nothing was asked for"),
+            _ => nothing("nothing was asked for"),
         }
     }
 
-    /// A message as clients see it.
-    fn shown(&self, delivery: &Delivery) -> serde_json::Value {
-        let reading = &delivery.by.reading;
-        serde_json::json!({
-            "id": self.naming.name(delivery.id),
-            "to": reading.to,
-            "status": status_word(self.status(delivery)),
-            "idempotency_key": reading.key,
-        })
+    fn listed(
+        &self,
+        list: &ListRules,
+        found: impl Iterator<Item = Delivery>,
+        in_progress: bool,
+    ) -> Reply {
+        let item = &self.profile.lookup.item;
+        let messages: Vec<_> = found.map(|delivery| self.shown(item, &delivery)).collect();
+        Reply::json(StatusCode::OK, list.fill(&messages, in_progress))
     }
-}
 
-pub(crate) fn in_flight() -> Reply {
-    Reply::problem(
-        StatusCode::CONFLICT,
-        None,
-        "a request with this idempotency key is being worked on",
-    )
+    /// A message as clients see it.
+    fn shown(&self, template: &Template, delivery: &Delivery) -> String {
+        let name = self.naming.name(delivery.id);
+        let status = self.status(delivery);
+        self.written(template, &delivery.by, &name, status, delivery.at)
+    }
 }

@@ -103,7 +103,7 @@ pub(crate) async fn answer(
         );
         return response;
     }
-    whole(line, &reply(core, line, request).await)
+    whole(line, &reply(core, line, request).await, false)
 }
 
 async fn reply(core: &Arc<Core>, line: &Line, request: Request<Incoming>) -> Reply {
@@ -154,13 +154,8 @@ fn bad(message: &str) -> Reply {
 }
 
 fn routes(core: &Core) -> Vec<String> {
-    let path = core.profile.submit_path();
-    let field = core.profile.lookup_key_field();
-    let mut all = vec![
-        format!("POST {path}"),
-        format!("GET {path}/{{id}}"),
-        format!("GET {path}?{field}=…"),
-    ];
+    let mut all = vec![format!("POST {}", core.profile.submit_path())];
+    all.extend(core.profile.lookups());
     all.extend(
         ROUTES
             .iter()

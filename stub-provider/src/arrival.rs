@@ -5,17 +5,22 @@
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
-use hyper::{HeaderMap, StatusCode, header};
+use serde_json::Value;
 
 use crate::{
+    canonical,
     core::Core,
     event::{EventKind, Reading},
     fault::RequestKind,
     fingerprint::Fingerprint,
     ledger::{Claim, KeyId},
     message::MessageId,
-    place::{self, Place},
-    profile::Missing,
+    place::{self, Content},
+    profile::{
+        Binds, BodyEncoding, KeyScope, KeyUnit,
+        errors::{self, About},
+        lookup::operation,
+    },
     record::{Arrival, Attempt},
     reply::Reply,
 };
@@ -29,6 +34,8 @@ pub(crate) enum Asked {
     ById(String),
     /// What became of the messages under that key.
     ByKey(String),
+    /// What became of the messages to that number.
+    To(String),
 }
 
 /// What holds for an attempt before anything is decided.
@@ -100,45 +107,62 @@ impl Core {
         asked: Asked,
     ) -> (Arc<Attempt>, Standing) {
         match asked {
-            Asked::Submit => self.arrive_submit(came),
+            Asked::Submit => self.arrive_submit(came, 0),
             asked => self.arrive_lookup(came, asked),
         }
     }
 
-    fn arrive_submit(self: &Arc<Self>, came: Arrival) -> (Arc<Attempt>, Standing) {
+    /// Enters a submission in the records; of one that carries several messages, the message
+    /// of that number.
+    pub(crate) fn arrive_submit(
+        self: &Arc<Self>,
+        came: Arrival,
+        element: usize,
+    ) -> (Arc<Attempt>, Standing) {
         let profile = &self.profile;
-        let [to, text, sender, key] = place::read(
+        let [to, text, sender, written, credential] = place::read(
             [
-                &profile.recipient,
-                &profile.text,
-                &profile.sender,
+                &profile.submit.recipient,
+                &profile.submit.text,
+                &profile.submit.sender,
                 &profile.key.place,
+                profile.authentication.place(),
             ],
-            &came.headers,
-            &came.body,
+            &Content {
+                headers: &came.headers,
+                query: came.uri.query().unwrap_or_default(),
+                body: &came.body,
+                element,
+            },
         );
-        let key = key
-            .map(|key| match profile.key.place {
-                Place::Header(_) => match place::unquote(&key) {
-                    std::borrow::Cow::Borrowed(same) if same.len() == key.len() => key,
-                    other => other.into_owned(),
-                },
-                _ => key,
-            })
-            .filter(|key| !key.is_empty());
-        let customer = self.customer(&came.headers);
+        let to = to.map(|to| profile.number(to));
+        let sender = sender.map(|sender| profile.number(sender));
+        let (key, malformed) = match written.map(|written| profile.key.read(written)) {
+            None => (None, None),
+            Some(Ok(key)) => (key, None),
+            Some(Err(malformed)) => (Some(malformed.key), Some(malformed.why)),
+        };
+        let customer = profile.authentication.customer(&came.headers, credential);
         let wrong = self.objection(
             customer.is_some(),
             to.as_deref(),
             text.as_deref(),
             key.as_deref(),
+            malformed.as_deref(),
         );
         let customer = customer.unwrap_or_else(|| profile.authentication.customer.clone());
         // Digest and key are made before the lock is taken.
         let stake = match &key {
             Some(key) if wrong.is_none() => {
-                let fingerprint = Fingerprint::of("POST", &profile.path, &came.body);
-                Some((KeyId::new(&customer, key), fingerprint))
+                let operation = operation(came.uri.path());
+                let fingerprint = self.fingerprint(operation, &came.body, element);
+                let id = match profile.key.scope {
+                    KeyScope::Customer => KeyId::new(&customer, key),
+                    KeyScope::CustomerAndOperation => {
+                        KeyId::new(&customer, &format!("POST {operation} {key}"))
+                    }
+                };
+                Some((id, fingerprint))
             }
             _ => None,
         };
@@ -191,10 +215,21 @@ impl Core {
     }
 
     fn arrive_lookup(&self, came: Arrival, asked: Asked) -> (Arc<Attempt>, Standing) {
-        let customer = self.customer(&came.headers);
-        let wrong = customer.is_none().then(unauthorised);
-        let customer = customer.unwrap_or_else(|| self.profile.authentication.customer.clone());
+        let authentication = &self.profile.authentication;
+        let [credential] = place::read(
+            [authentication.place()],
+            &Content {
+                headers: &came.headers,
+                query: came.uri.query().unwrap_or_default(),
+                body: &came.body,
+                element: 0,
+            },
+        );
+        let customer = authentication.customer(&came.headers, credential);
+        let wrong = customer.is_none().then(|| self.unauthorised());
+        let customer = customer.unwrap_or_else(|| authentication.customer.clone());
         // A lookup says nothing but a key or an id: whose intent that was is all there is to go by.
+        let mut to = None;
         let (key, intent) = match &asked {
             Asked::ByKey(key) => {
                 let intent = self.ledger.intent(&KeyId::new(&customer, key));
@@ -211,6 +246,10 @@ impl Core {
                     reading.and_then(|r| r.intent),
                 )
             }
+            Asked::To(number) => {
+                to = Some(number.clone());
+                (None, self.intents.only_to(number))
+            }
             Asked::Submit => (None, None),
         };
         let mut arrivals = self.records.arrivals();
@@ -219,7 +258,7 @@ impl Core {
             kind: RequestKind::Lookup,
             customer,
             key,
-            to: None,
+            to,
             text: None,
             intent,
             ordinal: 0,
@@ -258,21 +297,23 @@ impl Core {
         *count
     }
 
-    /// Whose credential a request bears; `None` where it must bear one and does not.
-    fn customer(&self, headers: &HeaderMap) -> Option<String> {
-        let rules = &self.profile.authentication;
-        let bearer = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| {
-                let (scheme, token) = value.split_once(' ')?;
-                scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-            })
-            .filter(|token| !token.is_empty());
-        match bearer {
-            Some(token) => Some(token.to_owned()),
-            None if rules.required => None,
-            None => Some(rules.customer.clone()),
+    /// What a key is bound to.
+    fn fingerprint(&self, operation: &str, body: &[u8], element: usize) -> Fingerprint {
+        let rules = &self.profile.key;
+        match rules.binds {
+            Binds::Bytes => Fingerprint::of("POST", operation, body),
+            Binds::Nothing => Fingerprint::of("", "", &[]),
+            Binds::Content => {
+                let content = match self.profile.submit.encoding {
+                    BodyEncoding::Form => Some(canonical::form(body)),
+                    BodyEncoding::Json if rules.unit == KeyUnit::Recipient => {
+                        let array = self.profile.submit.recipient.array().unwrap_or_default();
+                        alone(body, array, element)
+                    }
+                    BodyEncoding::Json => canonical::json(body),
+                };
+                Fingerprint::of("POST", operation, content.as_deref().unwrap_or(body))
+            }
         }
     }
 
@@ -283,37 +324,44 @@ impl Core {
         to: Option<&str>,
         text: Option<&str>,
         key: Option<&str>,
+        malformed: Option<&str>,
     ) -> Option<Reply> {
         let profile = &self.profile;
-        let bad = |message: &str| Some(Reply::problem(StatusCode::BAD_REQUEST, None, message));
+        let rows = &profile.errors;
         if !known {
-            return Some(unauthorised());
+            return Some(self.unauthorised());
         }
-        match key {
-            Some(key) if key.len() > profile.key.max_length => {
-                return bad(&format!(
-                    "the idempotency key has {} bytes; at most {} are allowed",
-                    key.len(),
-                    profile.key.max_length
-                ));
-            }
-            None if profile.has_key() && profile.key.missing == Missing::Refuse => {
-                return bad(&format!(
-                    "an idempotency key is required ({})",
-                    profile.key.place
-                ));
-            }
-            _ => {}
+        let about = About {
+            to: to.map(|to| profile.written(to)),
+            key,
+        };
+        if let Some(why) = malformed {
+            return Some(rows.of_recipient(&rows.malformed, why, about));
+        }
+        if let Some(row) = &rows.missing
+            && key.is_none()
+            && profile.has_key()
+        {
+            let why = format!("an idempotency key is required ({})", profile.key.place);
+            return Some(rows.of_recipient(row, &why, about));
         }
         for (value, place, what) in [
-            (to, &profile.recipient, "recipient"),
-            (text, &profile.text, "text"),
+            (to, &profile.submit.recipient, "recipient"),
+            (text, &profile.submit.text, "text"),
         ] {
             if value.is_none_or(|value| value.trim().is_empty()) {
-                return bad(&format!("the request names no {what} ({place})"));
+                let why = format!("the request names no {what} ({place})");
+                return Some(rows.reply(&rows.invalid, &why, about));
             }
         }
         None
+    }
+
+    fn unauthorised(&self) -> Reply {
+        let rows = &self.profile.errors;
+        let message = "a credential is required";
+        let reply = rows.reply(&rows.unauthorised, message, About::default());
+        errors::challenged(reply, self.profile.authentication.challenge())
     }
 }
 
@@ -322,17 +370,24 @@ pub(crate) fn counted_as(reading: &Reading) -> Cow<'_, str> {
     match reading.kind {
         RequestKind::Submit => Cow::Borrowed(reading.to.as_deref().unwrap_or_default()),
         RequestKind::Lookup => {
-            let key = reading.key.as_deref().unwrap_or_default();
-            Cow::Owned(format!("{}\0lookup\0{key}", reading.customer))
+            let asked = reading.key.as_deref().or(reading.to.as_deref());
+            let asked = asked.unwrap_or_default();
+            Cow::Owned(format!("{}\0lookup\0{asked}", reading.customer))
         }
     }
 }
 
-fn unauthorised() -> Reply {
-    Reply::problem(
-        StatusCode::UNAUTHORIZED,
-        None,
-        "a credential is required: Authorization: Bearer <customer>",
-    )
-    .with(header::WWW_AUTHENTICATE, "Bearer")
+/// The canonical form of a request with one recipient of its list alone.
+fn alone(body: &[u8], array: &[String], element: usize) -> Option<Vec<u8>> {
+    let mut whole: Value = serde_json::from_slice(body).ok()?;
+    let mut at = &mut whole;
+    for step in array {
+        at = at.get_mut(step.as_str())?;
+    }
+    let items = at.as_array_mut()?;
+    if element >= items.len() {
+        return None;
+    }
+    *items = vec![items.swap_remove(element)];
+    Some(canonical::of_value(&whole))
 }

@@ -23,6 +23,7 @@ use crate::{
     fault::{Ending, Garble, Garbling, Part, ProviderFault, RateLimit, Respond, Stage, Truncate},
     ledger::{Claim, Refusal},
     message::{push_hex, scramble},
+    profile::Code,
     record::Attempt,
     reply::Reply,
     wire::LastWords,
@@ -78,6 +79,8 @@ pub(crate) struct Carry {
     pub(crate) standing: Standing,
     /// Whether nothing about it needs to be kept any more before it is answered.
     on_record: bool,
+    /// Whether it is one of several of its request: its answer is a part then.
+    part: bool,
 }
 
 impl Carry {
@@ -86,6 +89,7 @@ impl Carry {
         era: Arc<Era>,
         attempt: Arc<Attempt>,
         standing: Standing,
+        part: bool,
     ) -> Self {
         Self {
             on_record: !core.store.keeps(),
@@ -93,6 +97,7 @@ impl Carry {
             era,
             attempt,
             standing,
+            part,
         }
     }
 
@@ -128,7 +133,10 @@ impl Carry {
                 return Ok(outcome);
             }
         }
-        let decision = self.decide().await?;
+        let mut decision = self.decide().await?;
+        if !self.part {
+            decision.reply = self.core.whole(&self.attempt, decision.reply);
+        }
         if let Some(delivery) = &decision.delivery {
             self.core.report(delivery).await;
         }
@@ -213,14 +221,14 @@ impl Carry {
             _ => {}
         }
         self.release();
-        let promise = || Arc::new(self.core.false_promise(&self.attempt));
+        let promise = || self.core.false_promise(&self.attempt);
         Ok(Some(match fault {
             ProviderFault::Redirect(redirect) => {
                 let status =
                     StatusCode::from_u16(redirect.status).unwrap_or(StatusCode::TEMPORARY_REDIRECT);
                 let target = format!("/redirected{}", self.attempt.request.path());
                 Outcome::answer(
-                    Reply::problem(status, None, "ask again at the Location")
+                    self.error(status, None, "ask again at the Location")
                         .with(header::LOCATION, &target),
                 )
             }
@@ -331,12 +339,18 @@ impl Carry {
         })
     }
 
+    /// An error in the provider's shape.
+    fn error(&self, status: StatusCode, code: Option<u32>, message: &str) -> Reply {
+        let code = code.map(|code| Code(code.to_string()));
+        self.core.profile.errors.other(status, code, message)
+    }
+
     fn respond(&self, respond: &Respond) -> Reply {
         let status =
             StatusCode::from_u16(respond.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = match &respond.body {
             Some(body) => Reply::json(status, body.clone()),
-            None => Reply::problem(
+            None => self.error(
                 status,
                 respond.code,
                 status.canonical_reason().unwrap_or("an error"),
@@ -354,7 +368,8 @@ impl Carry {
     }
 
     fn rate_limit(&self, limit: &RateLimit) -> Reply {
-        let reply = Reply::problem(StatusCode::TOO_MANY_REQUESTS, None, "too many requests")
+        let reply = self
+            .error(StatusCode::TOO_MANY_REQUESTS, None, "too many requests")
             .retry_after(limit.retry_after)
             .retry_after_date(limit.retry_after_date, &self.core.clock);
         match &limit.retry_after_raw {

@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use hyper::{
-    Method, Request, Response, StatusCode,
+    Request, Response, StatusCode,
     body::{Body, Frame, Incoming, SizeHint},
     header::{self, HeaderValue},
     server::conn::http1,
@@ -26,11 +26,12 @@ use tokio::sync::oneshot;
 use crate::{
     admin,
     arrival::{Asked, Standing},
+    batch,
     carry::{Carry, Outcome},
     core::Core,
     era::Era,
     event::{End, EventKind},
-    place::form_fields,
+    profile::lookup::Routed,
     record::{Arrival, Attempt},
     reply::Reply,
     request::{self, Unread},
@@ -230,7 +231,7 @@ impl Body for Sent {
     }
 }
 
-type Answered = Result<Response<admin::AnyBody>, Stop>;
+pub(crate) type Answered = Result<Response<admin::AnyBody>, Stop>;
 
 async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> Answered {
     let core = line.core.clone();
@@ -242,7 +243,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
         }
         Route::Refuse(reply) => {
             line.next_request();
-            return Ok(whole(&line, &reply));
+            return Ok(whole(&line, &reply, false));
         }
     };
     let (parts, body) = request.into_parts();
@@ -258,7 +259,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
                 &format!("a body can have {limit} bytes"),
             )
             .with(header::CONNECTION, "close");
-            return Ok(whole(&line, &reply));
+            return Ok(whole(&line, &reply, false));
         }
         Err(Unread::Broken(error)) => {
             tracing::debug!(connection = line.id, %error, "a body broke off");
@@ -274,6 +275,12 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
         headers: parts.headers,
         body,
     };
+    if matches!(asked, Asked::Submit) {
+        let size = batch::size(&core.profile, &came.body);
+        if size > 1 {
+            return Box::pin(batch::carried(line, era, came, size)).await;
+        }
+    }
     let (attempt, mut standing) = core.arrive(came, asked);
     line.carry(attempt.clone());
 
@@ -284,7 +291,8 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
         if let Some(delivery) = &decision.delivery {
             core.report(delivery).await;
         }
-        return Ok(answer(&line, &attempt, &decision.reply, decision.replayed));
+        let reply = core.whole(&attempt, decision.reply);
+        return Ok(answer(&line, &attempt, &reply, decision.replayed));
     }
 
     // In a box of its own: hyper moves this future for each request, and the short way is short.
@@ -299,14 +307,7 @@ async fn carried(
     standing: Standing,
 ) -> Answered {
     let core = line.core.clone();
-    let carry = Carry::new(core.clone(), era.clone(), attempt.clone(), standing);
-    let (done, outcome) = oneshot::channel();
-    core.tasks.spawn(core.work.track_future(async move {
-        if let Some(outcome) = era.over().run_until_cancelled(carry.run()).await {
-            // Nobody listens any more where the client has hung up: the work is done all the same.
-            let _ = done.send(outcome);
-        }
-    }));
+    let outcome = set_off(&core, &era, &attempt, standing, false);
     tokio::select! {
         biased;
         outcome = outcome => match outcome {
@@ -321,7 +322,27 @@ async fn carried(
     }
 }
 
-async fn conclude(line: &Arc<Line>, attempt: &Attempt, outcome: Outcome) -> Answered {
+/// Sends an attempt on its long way; what it comes to.
+pub(crate) fn set_off(
+    core: &Arc<Core>,
+    era: &Arc<Era>,
+    attempt: &Arc<Attempt>,
+    standing: Standing,
+    part: bool,
+) -> oneshot::Receiver<Outcome> {
+    let carry = Carry::new(core.clone(), era.clone(), attempt.clone(), standing, part);
+    let (done, outcome) = oneshot::channel();
+    let era = era.clone();
+    core.tasks.spawn(core.work.track_future(async move {
+        if let Some(outcome) = era.over().run_until_cancelled(carry.run()).await {
+            // Nobody listens any more where the client has hung up: the work is done all the same.
+            let _ = done.send(outcome);
+        }
+    }));
+    outcome
+}
+
+pub(crate) async fn conclude(line: &Arc<Line>, attempt: &Attempt, outcome: Outcome) -> Answered {
     match outcome {
         Outcome::Answer { reply, replayed } => Ok(answer(line, attempt, &reply, replayed)),
         Outcome::Break { words, seen } => {
@@ -355,14 +376,14 @@ fn answer(
     reply: &Reply,
     replayed: bool,
 ) -> Response<admin::AnyBody> {
+    answering(line, attempt, reply, replayed);
+    whole(line, reply, replayed)
+}
+
+/// An attempt is answered.
+pub(crate) fn answering(line: &Arc<Line>, attempt: &Attempt, reply: &Reply, replayed: bool) {
     let core = &line.core;
     attempt.answering(reply.status.as_u16());
-    let mut response = whole(line, reply);
-    if replayed && let Some(name) = &core.profile.key.replay_header {
-        response
-            .headers_mut()
-            .insert(name.clone(), HeaderValue::from_static("true"));
-    }
     core.observers.emit(|| {
         let mut seen = reply.seen();
         if replayed && let Some(name) = &core.profile.key.replay_header {
@@ -375,10 +396,10 @@ fn answer(
             answer: seen,
         }
     });
-    response
 }
 
-pub(crate) fn whole(line: &Arc<Line>, reply: &Reply) -> Response<admin::AnyBody> {
+/// An answer as hyper sends it.
+pub(crate) fn whole(line: &Arc<Line>, reply: &Reply, replayed: bool) -> Response<admin::AnyBody> {
     let data = Some(reply.body.clone()).filter(|body| !body.is_empty());
     if data.is_none() {
         line.leaving();
@@ -390,6 +411,11 @@ pub(crate) fn whole(line: &Arc<Line>, reply: &Reply) -> Response<admin::AnyBody>
     let mut response = Response::new(admin::AnyBody::Sent(body));
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.header_map();
+    if replayed && let Some(name) = &line.core.profile.key.replay_header {
+        response
+            .headers_mut()
+            .insert(name.clone(), HeaderValue::from_static("true"));
+    }
     response
 }
 
@@ -401,42 +427,25 @@ enum Route {
 
 /// What a request is for, by method and path.
 fn route(core: &Core, request: &Request<Incoming>) -> Route {
-    let path = request.uri().path();
-    let profile = &core.profile;
-    let api = path.strip_prefix("/redirected").unwrap_or(path);
-    let Some(rest) = api.strip_prefix(profile.path.as_str()) else {
-        return Route::Own;
-    };
-    let method = request.method();
-    match rest {
-        "" | "/" if method == Method::POST => Route::Ask(Asked::Submit),
-        "" | "/" if method == Method::GET => {
-            let query = request.uri().query().unwrap_or_default();
-            let field = &profile.lookup_key_field;
-            let key = form_fields(query.as_bytes()).find(|(name, _)| name == field);
-            match key {
-                Some((_, key)) => Route::Ask(Asked::ByKey(key)),
-                None => Route::Refuse(Reply::problem(
-                    StatusCode::BAD_REQUEST,
-                    None,
-                    &format!("name the key: GET {}?{field}=…", profile.path),
-                )),
-            }
-        }
-        id if id.starts_with('/') && method == Method::GET => {
-            Route::Ask(Asked::ById(id[1..].to_owned()))
-        }
-        id if id.is_empty() || id.starts_with('/') => {
-            let allowed = if id.len() > 1 { "GET" } else { "GET, POST" };
-            Route::Refuse(
-                Reply::problem(
-                    StatusCode::METHOD_NOT_ALLOWED,
-                    None,
-                    &format!("here is only {allowed}"),
-                )
-                .with(header::ALLOW, allowed),
+    let uri = request.uri();
+    let query = uri.query().unwrap_or_default();
+    let error = |status, message: &str| core.profile.errors.other(status, None, message);
+    match core.profile.route(request.method(), uri.path(), query) {
+        Routed::Submit => Route::Ask(Asked::Submit),
+        Routed::ById(id) => Route::Ask(Asked::ById(id)),
+        Routed::ByKey(key) => Route::Ask(Asked::ByKey(key)),
+        Routed::To(number) => Route::Ask(Asked::To(core.profile.number(number))),
+        Routed::WithoutField(how) => Route::Refuse(error(
+            StatusCode::BAD_REQUEST,
+            &format!("say what is asked for: GET {how}"),
+        )),
+        Routed::NotAllowed(allowed) => Route::Refuse(
+            error(
+                StatusCode::METHOD_NOT_ALLOWED,
+                &format!("here is only {allowed}"),
             )
-        }
-        _ => Route::Own,
+            .with(header::ALLOW, allowed),
+        ),
+        Routed::Elsewhere => Route::Own,
     }
 }

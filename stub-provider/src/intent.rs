@@ -97,6 +97,15 @@ impl Intents {
         Some((number, counts[number].attempts))
     }
 
+    /// The intent to a number, where it is the only one.
+    #[must_use]
+    pub fn only_to(&self, to: &str) -> Option<usize> {
+        match self.0.by_recipient.get(to)?.as_slice() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
     /// Counts one more request of a kind for an intent that is known already.
     #[must_use]
     pub fn count(&self, number: usize, kind: RequestKind) -> u32 {

@@ -49,7 +49,8 @@
 //! | the words of faults; which attempts they are for | [`fault`], [`attempts`], [`duration`] |
 //! | what is seen | [`event`] |
 //! | which intent a request is for | [`intent`] |
-//! | the API that is spoken, as data | [`profile`], [`place`] |
+//! | the API that is spoken, as data | [`profile`], [`place`], [`canonical`] |
+//! | what is wrong with a file, with its line | [`document`], [`diagnostic`] |
 //! | keys: one owner, one payload, one answer | [`ledger`], [`fingerprint`] |
 //! | what a client hears of its message later | [`receipt`], [`signature`] |
 //! | what outlives the process, when asked | [`store`] |
@@ -59,7 +60,10 @@
 //! `record`, `accept` decides it at once, or `carry` takes it through holds and `rules` first.
 
 pub mod attempts;
+pub mod canonical;
 pub mod clock;
+pub mod diagnostic;
+pub mod document;
 pub mod duration;
 pub mod event;
 pub mod fault;
@@ -78,6 +82,7 @@ pub mod store;
 mod accept;
 mod admin;
 mod arrival;
+mod batch;
 mod carry;
 mod connection;
 mod core;

@@ -1,11 +1,12 @@
 //! [`Place`]: where in a request something stands.
 //!
-//! Owns the notation (`header:Idempotency-Key`, `json:message.to`, `form:To`, `none`) and reading
-//! the values at such places. Every body is read once for all places that stand in it.
+//! Owns the notation (`header:Idempotency-Key`, `json:message.to`, `form:To`, `query:to`, `none`)
+//! and reading the values at such places. Every body is read once for all places that stand in it.
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
 use hyper::{HeaderMap, header::HeaderName};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{self, DeserializeSeed, IgnoredAny, MapAccess},
@@ -17,10 +18,13 @@ use serde_json::Value;
 pub enum Place {
     /// In a header.
     Header(HeaderName),
-    /// In the JSON body, along these member names (a number selects in an array).
+    /// In the JSON body, along these member names. A number selects in an array; `*` is the
+    /// element that is being read, of a request that carries several messages.
     Json(Vec<String>),
     /// In a form-encoded body.
     Form(String),
+    /// In the query.
+    Query(String),
     /// Nowhere.
     None,
 }
@@ -34,7 +38,7 @@ impl FromStr for Place {
         }
         let wrong = || {
             format!(
-                "`{text}` is not a place in a request: write \"header:Name\", \"json:path.to.it\", \"form:field\" or \"none\""
+                "`{text}` is not a place in a request: write \"header:Name\", \"json:path.to.it\", \"form:field\", \"query:field\" or \"none\""
             )
         };
         let (kind, name) = text.split_once(':').ok_or_else(wrong)?;
@@ -50,6 +54,7 @@ impl FromStr for Place {
                 Ok(Self::Json(name.split('.').map(Into::into).collect()))
             }
             "form" => Ok(Self::Form(name.into())),
+            "query" => Ok(Self::Query(name.into())),
             _ => Err(wrong()),
         }
     }
@@ -61,6 +66,7 @@ impl fmt::Display for Place {
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Json(path) => write!(f, "json:{}", path.join(".")),
             Self::Form(field) => write!(f, "form:{field}"),
+            Self::Query(field) => write!(f, "query:{field}"),
             Self::None => f.write_str("none"),
         }
     }
@@ -79,35 +85,81 @@ impl<'de> Deserialize<'de> for Place {
     }
 }
 
+impl JsonSchema for Place {
+    fn schema_name() -> Cow<'static, str> {
+        "Place".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": "^(header|json|form|query):.+$|^none$",
+            "description": "Where a value stands: `header:Name`, `json:path.to.it` (a number \
+                selects in an array, `*` stands for each of its elements), `form:field`, \
+                `query:field` or `none`.",
+            "examples": ["header:Idempotency-Key", "json:messages.0.to", "form:To"],
+        })
+    }
+}
+
+impl Place {
+    /// The path to the array whose elements are read one after the other (`json:a.*.b`: to `a`).
+    #[must_use]
+    pub fn array(&self) -> Option<&[String]> {
+        match self {
+            Self::Json(path) => {
+                let star = path.iter().position(|step| step == "*")?;
+                Some(&path[..star])
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A request, for reading values at places.
+#[derive(Clone, Copy, Debug)]
+pub struct Content<'a> {
+    /// The headers.
+    pub headers: &'a HeaderMap,
+    /// The query, without the question mark.
+    pub query: &'a str,
+    /// The body.
+    pub body: &'a [u8],
+    /// Which element `*` is, from 0.
+    pub element: usize,
+}
+
 /// Reads the values at `places`, in their order. A value that is missing, or that is neither text
 /// nor a number, is `None`; so is everything in a body that cannot be read.
 #[must_use]
-pub fn read<const N: usize>(
-    places: [&Place; N],
-    headers: &HeaderMap,
-    body: &[u8],
-) -> [Option<String>; N] {
+pub fn read<const N: usize>(places: [&Place; N], content: &Content<'_>) -> [Option<String>; N] {
     let mut found = [const { None }; N];
     let mut json = false;
     let mut form = false;
     for (place, value) in places.iter().zip(&mut found) {
         match place {
             Place::Header(name) => {
-                *value = headers
+                *value = content
+                    .headers
                     .get(name)
                     .and_then(|v| std::str::from_utf8(v.as_bytes()).ok())
                     .map(ToOwned::to_owned);
             }
             Place::Json(_) => json = true,
             Place::Form(_) => form = true,
+            Place::Query(field) => {
+                *value = form_fields(content.query.as_bytes())
+                    .find_map(|(name, text)| (name == *field).then_some(text));
+            }
             Place::None => {}
         }
     }
     if json {
-        let mut reader = serde_json::Deserializer::from_slice(body);
+        let mut reader = serde_json::Deserializer::from_slice(content.body);
         let seen = reader.deserialize_map(JsonPlaces {
             places: &places,
             found: &mut found,
+            element: content.element,
         });
         // A body that breaks off half-way says nothing at all.
         if seen.is_err() || reader.end().is_err() {
@@ -119,7 +171,7 @@ pub fn read<const N: usize>(
         }
     }
     if form {
-        for (name, text) in form_fields(body) {
+        for (name, text) in form_fields(content.body) {
             for (place, value) in places.iter().zip(&mut found) {
                 if matches!(place, Place::Form(field) if *field == name) {
                     *value = Some(text.clone());
@@ -134,6 +186,7 @@ pub fn read<const N: usize>(
 struct JsonPlaces<'a> {
     places: &'a [&'a Place],
     found: &'a mut [Option<String>],
+    element: usize,
 }
 
 impl<'de> de::Visitor<'de> for JsonPlaces<'_> {
@@ -162,7 +215,7 @@ impl<'de> de::Visitor<'de> for JsonPlaces<'_> {
                 if let Place::Json(path) = place
                     && path[0] == chosen[0]
                 {
-                    *slot = walk(&content, &path[1..]);
+                    *slot = walk(&content, &path[1..], self.element).and_then(scalar);
                 }
             }
         }
@@ -258,15 +311,17 @@ impl<'de> Deserialize<'de> for Scalar {
     }
 }
 
-fn walk(content: &Value, path: &[String]) -> Option<String> {
-    let mut at = content;
-    for step in path {
-        at = match at {
-            Value::Array(items) => items.get(step.parse::<usize>().ok()?)?,
-            other => other.get(step)?,
-        };
-    }
-    match at {
+/// The value at a path; `*` is `element`.
+pub(crate) fn walk<'v>(content: &'v Value, path: &[String], element: usize) -> Option<&'v Value> {
+    path.iter().try_fold(content, |at, step| match at {
+        Value::Array(items) if step == "*" => items.get(element),
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        other => other.get(step),
+    })
+}
+
+fn scalar(value: &Value) -> Option<String> {
+    match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
@@ -285,7 +340,7 @@ pub(crate) fn form_fields(text: &[u8]) -> impl Iterator<Item = (String, String)>
 }
 
 /// Undoes form encoding; a `%` that starts no valid escape stands for itself.
-fn decode(text: &[u8]) -> String {
+pub(crate) fn decode(text: &[u8]) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut i = 0;
     while i < text.len() {
@@ -307,19 +362,16 @@ fn decode(text: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A key as the IETF draft writes it (a quoted string, RFC 8941 section 3.3.3) or bare, as most
-/// providers take it. What is not well quoted is taken as it stands.
+/// The text of a quoted string (RFC 8941 section 3.3.3), as the IETF draft writes a key; `None`
+/// where the value is none.
 #[must_use]
-pub fn unquote(value: &str) -> std::borrow::Cow<'_, str> {
-    let value = value.trim();
-    let Some(inner) = value
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-    else {
-        return value.into();
-    };
+pub fn quoted(value: &str) -> Option<Cow<'_, str>> {
+    let inner = value.trim().strip_prefix('"')?.strip_suffix('"')?;
+    if !inner.bytes().all(|b| matches!(b, 0x20..=0x7e)) {
+        return None;
+    }
     if !inner.contains(['\\', '"']) {
-        return inner.into();
+        return Some(inner.into());
     }
     let mut out = String::with_capacity(inner.len());
     let mut chars = inner.chars();
@@ -327,13 +379,20 @@ pub fn unquote(value: &str) -> std::borrow::Cow<'_, str> {
         match c {
             '\\' => match chars.next() {
                 Some(escaped @ ('\\' | '"')) => out.push(escaped),
-                _ => return value.into(),
+                _ => return None,
             },
-            '"' => return value.into(),
+            '"' => return None,
             other => out.push(other),
         }
     }
-    out.into()
+    Some(out.into())
+}
+
+/// A key in quotes or bare, as most providers take it. What is not well quoted is taken as it
+/// stands.
+#[must_use]
+pub fn unquote(value: &str) -> Cow<'_, str> {
+    quoted(value).unwrap_or_else(|| value.trim().into())
 }
 
 #[cfg(test)]
@@ -346,14 +405,30 @@ mod tests {
         text.parse().expect("a place")
     }
 
+    fn content<'a>(headers: &'a HeaderMap, body: &'a [u8]) -> Content<'a> {
+        Content {
+            headers,
+            query: "",
+            body,
+            element: 0,
+        }
+    }
+
     fn one(text: &str, body: &str) -> Option<String> {
-        let [value] = read([&place(text)], &HeaderMap::new(), body.as_bytes());
+        let [value] = read([&place(text)], &content(&HeaderMap::new(), body.as_bytes()));
         value
     }
 
     #[test]
     fn every_notation_is_read_and_printed_back() {
-        for text in ["header:idempotency-key", "json:a.b.0", "form:To", "none"] {
+        for text in [
+            "header:idempotency-key",
+            "json:a.b.0",
+            "json:a.*.b",
+            "form:To",
+            "query:to",
+            "none",
+        ] {
             assert_eq!(place(text).to_string(), text);
         }
         for text in [
@@ -386,6 +461,38 @@ mod tests {
     }
 
     #[test]
+    fn each_element_of_an_array_is_read_by_its_number() {
+        let body = br#"{"all":[{"to":"+12025550142"},{"to":"+12025550143"}],"text":"hi"}"#;
+        let headers = HeaderMap::new();
+        let [to, text] = [place("json:all.*.to"), place("json:text")];
+        for (element, number) in [Some("+12025550142"), Some("+12025550143"), None]
+            .into_iter()
+            .enumerate()
+        {
+            let content = Content {
+                element,
+                ..content(&headers, body)
+            };
+            let [found, words] = read([&to, &text], &content);
+            assert_eq!((found.as_deref(), words.as_deref()), (number, Some("hi")));
+        }
+    }
+
+    #[test]
+    fn only_a_quoted_string_is_quoted() {
+        for (raw, key) in [
+            ("\"abc\"", Some("abc")),
+            ("abc", None),
+            ("\"abc", None),
+            ("\"a\"b\"", None),
+            ("\"ä\"", None),
+            (r#""a\"b""#, Some("a\"b")),
+        ] {
+            assert_eq!(quoted(raw).as_deref(), key, "{raw}");
+        }
+    }
+
+    #[test]
     fn keys_are_taken_bare_and_quoted() {
         for (raw, key) in [
             ("abc", "abc"),
@@ -411,22 +518,32 @@ mod tests {
             let bytes = body.to_string().into_bytes();
             let body: Value = serde_json::from_slice(&bytes).expect("what was just written");
             for path in ["a", "b", "c", "d", "e", "e.0", "e.1.f", "g", "h"] {
-                let quick = read([&place(&format!("json:{path}"))], &HeaderMap::new(), &bytes);
+                let headers = HeaderMap::new();
+                let quick = read([&place(&format!("json:{path}"))], &content(&headers, &bytes));
                 let steps: Vec<String> = path.split('.').map(Into::into).collect();
-                prop_assert_eq!(&quick[0], &walk(&body, &steps), "{}", path);
+                prop_assert_eq!(&quick[0], &walk(&body, &steps, 0).and_then(scalar), "{}", path);
             }
         }
 
         #[test]
-        fn no_body_and_no_key_makes_the_readers_fail(body: Vec<u8>, key: String) {
-            let _ = read([&place("json:a.b"), &place("form:x")], &HeaderMap::new(), &body);
+        fn no_body_no_query_and_no_key_makes_the_readers_fail(
+            body: Vec<u8>, query: String, key: String, element: usize,
+        ) {
+            let headers = HeaderMap::new();
+            let places = ["json:a.b", "json:a.*.b", "form:x", "query:x"].map(place);
+            let [a, b, c, d] = &places;
+            let content = Content { headers: &headers, query: &query, body: &body, element };
+            let _ = read([a, b, c, d], &content);
             let _ = unquote(&key);
+            let _ = quoted(&key);
         }
 
         #[test]
         fn a_quoted_key_is_the_key(key in "[ -~]{0,20}") {
-            let quoted = format!("\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\""));
-            prop_assert_eq!(unquote(&quoted), key);
+            let written = format!("\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\""));
+            prop_assert_eq!(unquote(&written), key.as_str());
+            let read = quoted(&written);
+            prop_assert_eq!(read.as_deref(), Some(key.as_str()));
         }
     }
 }

@@ -110,6 +110,7 @@ pub(crate) struct Progress {
 }
 
 /// Everything about an attempt that is known when it arrives.
+#[derive(Clone)]
 pub(crate) struct Arrival {
     pub(crate) connection: ConnectionId,
     pub(crate) nth_on_connection: u32,

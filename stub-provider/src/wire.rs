@@ -9,7 +9,7 @@ use std::{
     net::SocketAddr,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
     },
     task::{Context, Poll, ready},
@@ -53,8 +53,16 @@ pub(crate) struct Line {
     leaving: AtomicBool,
     slow: AtomicBool,
     gone: AtomicU8,
-    open: Mutex<Option<Arc<Attempt>>>,
+    open: Mutex<Open>,
     last_words: Mutex<Option<LastWords>>,
+}
+
+/// The attempts whose end the connection decides.
+#[derive(Default)]
+struct Open {
+    attempt: Option<Arc<Attempt>>,
+    /// Those of the same request, where it carries several messages.
+    beside: Vec<Arc<Attempt>>,
 }
 
 const CLOSED: u8 = 1;
@@ -79,7 +87,7 @@ impl Line {
             leaving: AtomicBool::new(false),
             slow: AtomicBool::new(false),
             gone: AtomicU8::new(0),
-            open: Mutex::new(None),
+            open: Mutex::default(),
             last_words: Mutex::new(None),
         }
     }
@@ -125,26 +133,31 @@ impl Line {
 
     /// From now on this attempt is the one whose end the connection decides.
     pub(crate) fn carry(&self, attempt: Arc<Attempt>) {
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(attempt);
+        self.open().attempt = Some(attempt);
     }
 
-    /// The attempt on this connection is over.
+    /// From now on the connection decides the end of this attempt too.
+    pub(crate) fn carry_beside(&self, attempt: Arc<Attempt>) {
+        self.open().beside.push(attempt);
+    }
+
+    /// Every attempt on this connection is over.
     pub(crate) fn finish(&self, end: End) {
-        let attempt = self
-            .open
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if let Some(attempt) = attempt
-            && attempt.finish(end)
-        {
-            self.core.store.ended(&attempt);
-            self.core.count_end();
-            self.core.observers.emit(|| EventKind::Ended {
-                attempt: attempt.id,
-                end,
-            });
+        let Open { attempt, beside } = std::mem::take(&mut *self.open());
+        for attempt in attempt.into_iter().chain(beside) {
+            if attempt.finish(end) {
+                self.core.store.ended(&attempt);
+                self.core.count_end();
+                self.core.observers.emit(|| EventKind::Ended {
+                    attempt: attempt.id,
+                    end,
+                });
+            }
         }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The answer is with hyper, to the last byte.

@@ -185,7 +185,7 @@ async fn messages_are_found_by_id_and_by_key_within_their_customer() {
 
 #[tokio::test]
 async fn a_profile_can_demand_a_key_or_a_credential_and_choose_its_codes() {
-    let provider = with_profile("\"deliver\"", "\"refuse\"").await;
+    let provider = with_profile("\"deliver\"", "{ status = 400 }").await;
     let answer = ask(provider.addr(), &post(None, &message(TO, "1"))).await;
     assert_eq!(answer.status, 400);
 
@@ -198,7 +198,11 @@ async fn a_profile_can_demand_a_key_or_a_credential_and_choose_its_codes() {
     let answer = ask(provider.addr(), &post(Some("k"), &message(TO, "2"))).await;
     assert_eq!(answer.status, 409);
 
-    let provider = with_profile("\"everything\"", "\"nothing\"").await;
+    let provider = with_profile(
+        "\"everything\"\nreplay-header = \"Idempotent-Replayed\"",
+        "\"nothing\"",
+    )
+    .await;
     ask(provider.addr(), &post(Some("k"), &message(TO, "1"))).await;
     let answer = ask(provider.addr(), &post(Some("k"), &message(TO, "1"))).await;
     assert_eq!(answer.status, 409);
@@ -209,7 +213,11 @@ async fn a_profile_can_demand_a_key_or_a_credential_and_choose_its_codes() {
     let again = ask(provider.addr(), &refused).await;
     assert_eq!(again.header("idempotent-replayed"), None);
 
-    let provider = with_profile("header:Idempotency-Key", "json:key").await;
+    let provider = with_profile(
+        "\"header:Idempotency-Key\"\nform          = \"either\"",
+        "\"json:key\"",
+    )
+    .await;
     let body = serde_json::json!({ "to": TO, "body": "1", "key": "inside" }).to_string();
     ask(provider.addr(), &post(None, &body)).await;
     ask(provider.addr(), &post(None, &body)).await;

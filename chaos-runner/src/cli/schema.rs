@@ -25,6 +25,8 @@ pub enum SchemaFile {
     Scenario,
     /// A client file.
     Client,
+    /// A profile: a provider's API.
+    Profile,
 }
 
 impl SchemaArgs {
@@ -37,8 +39,10 @@ impl SchemaArgs {
         let text = match (self.file, self.markdown) {
             (SchemaFile::Scenario, false) => schema::scenario(),
             (SchemaFile::Client, false) => schema::client(),
+            (SchemaFile::Profile, false) => schema::profile(),
             (SchemaFile::Scenario, true) => schema::scenario_reference(),
             (SchemaFile::Client, true) => schema::client_reference(),
+            (SchemaFile::Profile, true) => schema::profile_reference(),
         };
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;

@@ -7,9 +7,18 @@ use super::{
 };
 use crate::document::Problems;
 
-impl Problems<'_, '_> {
+/// Reading such values; what is wrong with them is noted.
+pub(super) trait Fields {
     /// A template; where it is wrong, the text stands in for it until the errors are shown.
-    pub(super) fn template(&mut self, text: &str, path: &[&str], scope: Scope) -> Template {
+    fn template(&mut self, text: &str, path: &[&str], scope: Scope) -> Template;
+    /// A command.
+    fn command(&mut self, words: &[String], path: &[&str], scope: Scope) -> CommandLine;
+    /// A URL that begins with one of the schemes.
+    fn url(&mut self, text: &str, path: &[&str], scope: Scope, schemes: &[&str]) -> Template;
+}
+
+impl Fields for Problems<'_, '_> {
+    fn template(&mut self, text: &str, path: &[&str], scope: Scope) -> Template {
         Template::parse(text, scope).unwrap_or_else(|wrong| {
             let TemplateError {
                 marked,
@@ -31,7 +40,7 @@ impl Problems<'_, '_> {
         })
     }
 
-    pub(super) fn command(&mut self, words: &[String], path: &[&str], scope: Scope) -> CommandLine {
+    fn command(&mut self, words: &[String], path: &[&str], scope: Scope) -> CommandLine {
         let mut parts = words.iter().enumerate().map(|(at, word)| {
             let at = at.to_string();
             let path: Vec<&str> = path.iter().copied().chain([at.as_str()]).collect();
@@ -45,13 +54,7 @@ impl Problems<'_, '_> {
         }
     }
 
-    pub(super) fn url(
-        &mut self,
-        text: &str,
-        path: &[&str],
-        scope: Scope,
-        schemes: &[&str],
-    ) -> Template {
+    fn url(&mut self, text: &str, path: &[&str], scope: Scope, schemes: &[&str]) -> Template {
         let template = self.template(text, path, scope);
         let beginning = template.beginning();
         let fits = schemes.iter().any(|scheme| {

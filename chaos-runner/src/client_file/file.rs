@@ -192,7 +192,8 @@ pub(crate) struct RawSql {
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 #[schemars(rename = "ProviderApi")]
 pub(crate) struct RawProvider {
-    /// The API's name; absent: `v1`.
+    /// Which provider's API the stub speaks: the name of a built-in profile, or the path of a
+    /// profile file, from this file's directory; absent: `v1`.
     pub(crate) profile: Option<String>,
     /// Where the idempotency key stands: `header:NAME`, `json:PATH`, `form:FIELD` or `none`;
     /// absent: as the profile says.

@@ -33,7 +33,12 @@ pub(crate) use file::RawClientFile;
 pub use file::{Capability, Until};
 pub use template::{IntentValues, LabValues, Placeholder, Template, Values};
 
-use crate::{diagnostic::FileError, document::Document, intent::Outcome, policy::Policy};
+use crate::{
+    diagnostic::FileError,
+    document::{Document, hint},
+    intent::Outcome,
+    policy::Policy,
+};
 
 /// How long a submission or a worker may take where the file does not say.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -329,7 +334,7 @@ fn parse_with<'i>(
     file: &'i str,
     dir: &Path,
 ) -> Result<(ClientFile, Document<'i>), FileError> {
-    let document = Document::parse(source, file)?;
+    let document = Document::parse(source, file, hint)?;
     commands::slips(&document)?;
     let raw: RawClientFile = document.read()?;
     let client = resolve::client(raw, &document, dir)?;

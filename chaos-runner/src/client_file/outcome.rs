@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     ExitCodes, OutcomeProbe, Submit,
-    field::{DATABASES, exactly_one},
+    field::{DATABASES, Fields, exactly_one},
     file::RawOutcome,
     template::Scope,
 };

@@ -10,7 +10,7 @@ use stub_provider::Profile;
 
 use super::{
     ClientFile, Known, Ready, TIMEOUT, Worker,
-    field::{DATABASES, exactly_one},
+    field::{DATABASES, Fields, exactly_one},
     file::{RawClientFile, RawProvider, RawReady, RawWorker},
     outcome::outcome,
     submit::submit,
@@ -64,7 +64,7 @@ pub(crate) fn client(
         .map(|outcome| outcome.map.clone())
         .unwrap_or_default();
     let outcome = outcome(raw.outcome, submit.as_ref(), worker.is_some(), p);
-    let profile = profile(raw.provider, p);
+    let profile = profile(raw.provider, dir, p);
     policy(&raw.policy, p);
     let known = raw
         .known
@@ -170,16 +170,40 @@ fn ready(raw: RawReady, p: &mut Problems<'_, '_>) -> Option<Ready> {
     raw.log.map(Ready::Log)
 }
 
-fn profile(raw: RawProvider, p: &mut Problems<'_, '_>) -> Option<Arc<Profile>> {
+/// A built-in profile by its name, or else a profile file by its path.
+fn profile(raw: RawProvider, dir: &Path, p: &mut Problems<'_, '_>) -> Option<Arc<Profile>> {
     let name = raw.profile.as_deref().unwrap_or(PROFILE);
-    let profile = Profile::builtin(name);
-    if profile.is_none() {
+    let is_file = Path::new(name).extension().is_some() || name.contains('/');
+    let profile = if is_file {
+        match Profile::load(&dir.join(name)) {
+            Ok(profile) => Some(Arc::new(profile)),
+            Err(error) => {
+                p.value(
+                    &["provider", "profile"],
+                    "cannot be used",
+                    format!("the profile `{name}` cannot be used"),
+                    "what is wrong with it stands below",
+                );
+                p.join(error);
+                None
+            }
+        }
+    } else {
+        Profile::builtin(name)
+    };
+    if profile.is_none() && !is_file {
         let known: Vec<&str> = Profile::names().collect();
+        let guess = did_you_mean(name, known.iter().copied())
+            .map(|guess| format!("did you mean `{guess}`? "))
+            .unwrap_or_default();
         p.value(
             &["provider", "profile"],
             "not known",
             format!("`{name}` is not a profile that is known"),
-            &format!("known: {}", known.join(", ")),
+            &format!(
+                "{guess}known: {}; or the path of a profile file",
+                known.join(", ")
+            ),
         );
     }
     let Some(key) = raw.key else { return profile };

@@ -7,7 +7,7 @@ use hyper::{
 
 use super::{
     HttpSubmit, JsonTemplate, Submit,
-    field::exactly_one,
+    field::{Fields, exactly_one},
     file::{RawHttp, RawSubmit},
     template::Scope,
 };

@@ -92,10 +92,7 @@ pub(crate) fn expand<'i>(
         }
         expanded.push((
             format!("[{}]", words.join(",")),
-            Document {
-                root: Spanned::new(span, root),
-                ..*document
-            },
+            document.with_root(Spanned::new(span, root)),
         ));
     }
     if let Some(at) = used.iter().position(|used| !used) {

@@ -21,7 +21,7 @@ pub(crate) use file::ScenarioFile;
 
 use crate::{
     diagnostic::FileError,
-    document::Document,
+    document::{Document, hint},
     plan::{Expect, Need, Plan, PlannedFault},
 };
 
@@ -64,7 +64,7 @@ pub struct Scenario {
 /// What is wrong with the text, with the place. Text that is wrong in several ways yields all
 /// that could be found.
 pub fn load(source: &str, file: &str) -> Result<Vec<Scenario>, FileError> {
-    let document = Document::parse(source, file)?;
+    let document = Document::parse(source, file, hint)?;
     matrix::expand(&document)?
         .into_iter()
         .map(|(suffix, document)| {

@@ -15,6 +15,7 @@ use stub_provider::{
     attempts::Attempts,
     event::{End, Event, EventKind},
     fault::{FaultRule, ProviderFault, RequestKind, Wrong},
+    profile::Composed,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -56,6 +57,22 @@ pub(crate) fn post_as(customer: Option<&str>, key: Option<&str>, body: &str) -> 
 
 pub(crate) fn get(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: stub\r\n\r\n")
+}
+
+/// A composed request as it goes over the wire.
+pub(crate) fn wire(composed: &Composed) -> String {
+    let mut text = format!(
+        "{} {} HTTP/1.1\r\nHost: stub\r\nContent-Length: {}\r\n",
+        composed.method,
+        composed.target,
+        composed.body.len()
+    );
+    for (name, value) in &composed.headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("\r\n");
+    text.push_str(std::str::from_utf8(&composed.body).expect("a body of text"));
+    text
 }
 
 pub(crate) fn with_body(method: &str, target: &str, body: &Value) -> String {

@@ -1,11 +1,9 @@
 //! What TOML and serde say, turned into words for people, with help.
 
-use stub_provider::duration::Span;
-
 use crate::diagnostic::{FileError, did_you_mean};
 
 /// TOML that is not TOML.
-pub(crate) fn syntax_error(source: &str, file: &str, error: &toml::de::Error) -> FileError {
+pub(super) fn syntax_error(source: &str, file: &str, error: &toml::de::Error) -> FileError {
     let span = error.span().unwrap_or(0..0);
     let built = FileError::new(file, format!("this is not TOML: {}", error.message())).at(
         source,
@@ -22,18 +20,31 @@ pub(crate) fn syntax_error(source: &str, file: &str, error: &toml::de::Error) ->
     }
 }
 
+/// The help that only the owner of a format can give; `marked` are the marked words of the file.
+pub type Hint = fn(said: &Said, marked: &str) -> Option<String>;
+
 /// What serde said, taken apart.
-pub(crate) enum Said {
+#[derive(Debug)]
+pub enum Said {
+    /// A key or a word that is not known.
     Unknown {
+        /// `key` or `word`.
         what: &'static str,
+        /// What stands there.
         word: String,
+        /// What could.
         known: Vec<String>,
     },
+    /// A key that should be there.
     Missing(String),
+    /// A value of another type.
     WrongType {
+        /// What stands there.
         found: String,
+        /// What should.
         expected: String,
     },
+    /// Anything else, in the reader's own words.
     Other(String),
 }
 
@@ -108,7 +119,7 @@ impl Said {
         }
     }
 
-    pub(super) fn help(&self, marked: &str) -> Option<String> {
+    pub(super) fn help(&self) -> Option<String> {
         match self {
             Self::Unknown { word, known, .. } if known.is_empty() => {
                 Some(format!("remove `{word}`: this kind has no settings"))
@@ -124,43 +135,13 @@ impl Said {
                     None => format!("known here: {list}"),
                 })
             }
-            Self::Missing(field) => match field.as_str() {
-                "stage" => {
-                    Some("say where it acts: stage = \"before-accept\" or \"after-accept\"".into())
-                }
-                "attributes" => Some("name the toxic's attributes: attributes = { … }".into()),
-                "for" => Some("say how long: for = \"300ms\"".into()),
-                "title" => Some("say in one line what happens: title = \"…\"".into()),
-                "why" => Some("say in one sentence why it matters: why = \"…\"".into()),
-                "submit" => Some(
-                    "say how a message enters the client: [submit] with one of command, stdin, http"
-                        .into(),
-                ),
-                _ => None,
-            },
-            Self::WrongType { expected, .. } => {
-                let text = marked.trim_matches('"');
-                if text.starts_with('{') && text.ends_with('}') && marked.starts_with('"') {
-                    Some(format!(
-                        "`{text}` is not a key of [matrix]: declare it there"
-                    ))
-                } else if expected.contains("struct RawFault") || expected.contains("a sequence") {
-                    Some("a list of tables is written with two brackets: [[fault]]".into())
-                } else if expected.contains("TOML datetime") {
-                    Some("write a day without quotes: 2027-03-01".into())
-                } else if expected == "u64" && text.parse::<Span>().is_ok() {
-                    Some(
-                        "a toxic's attributes are Toxiproxy's own: numbers, of milliseconds \
-                         where they are times"
-                            .into(),
-                    )
-                } else if expected.contains("a duration") {
-                    Some("write a number and a unit in quotes: \"300ms\", \"2s\"".into())
-                } else {
-                    None
-                }
+            Self::WrongType { expected, .. } if expected.contains("TOML datetime") => {
+                Some("write a day without quotes: 2027-03-01".into())
             }
-            Self::Other(_) => None,
+            Self::WrongType { expected, .. } if expected.contains("a duration") => {
+                Some("write a number and a unit in quotes: \"300ms\", \"2s\"".into())
+            }
+            Self::Missing(_) | Self::WrongType { .. } | Self::Other(_) => None,
         }
     }
 }
