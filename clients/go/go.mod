@@ -1,0 +1,3 @@
+module sms
+
+go 1.22
