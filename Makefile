@@ -3,12 +3,16 @@
 CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
-.PHONY: chaos test test-real bench lint
+.PHONY: chaos clients test test-real bench lint
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
 	@cargo build --workspace --bins
 	@target/debug/chaos-runner run --client $(CLIENT) $(ARGS)
+
+# The honest clients in other languages, each through the suite: make clients CLIENTS="go java"
+clients:
+	scripts/postgres.sh scripts/clients.sh $(CLIENTS)
 
 test:
 	cargo test --workspace
