@@ -4,7 +4,7 @@ set -euo pipefail
 
 cargo build --workspace --bins
 echo "== tests on PostgreSQL"
-cargo test --workspace -- --ignored
+STUB_REPLICA_ROUNDS=${STUB_REPLICA_ROUNDS:-20} cargo test --workspace -- --ignored
 echo "== the suite on PostgreSQL, embedded engine"
 target/debug/chaos-runner run --client clients/outbox-worker/client-postgres.toml
 echo "== the suite on SQLite, real Toxiproxy at $TOXIPROXY"

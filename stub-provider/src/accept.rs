@@ -83,8 +83,44 @@ impl Conclusion {
             core.delivered(delivery);
         }
         if let Some(ticket) = &mut self.ticket {
+            if core.store.is_shared() {
+                // What is stored is the same for all replicas; here others only wait for it.
+                return ticket.release();
+            }
             let message = self.delivery.as_ref().map(|delivery| delivery.id);
             ticket.settle(self.answer.take(), message, self.at);
+        }
+    }
+}
+
+/// What a lookup finds.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Whether an attempt is being worked on.
+    pub(crate) in_flight: bool,
+    /// In the order of acceptance.
+    pub(crate) deliveries: Vec<Delivery>,
+}
+
+impl Found {
+    /// The messages to a number, of the customer who asks.
+    pub(crate) fn to(number: &str, mut deliveries: Vec<Delivery>, customer: &str) -> Self {
+        deliveries.retain(|delivery| {
+            let reading = &delivery.by.reading;
+            reading.customer == customer && reading.to.as_deref() == Some(number)
+        });
+        Self {
+            in_flight: false,
+            deliveries,
+        }
+    }
+
+    /// A message that was asked for by its id, for the customer whose it is.
+    pub(crate) fn one(delivery: Option<Delivery>, customer: &str) -> Self {
+        let theirs = delivery.filter(|delivery| delivery.by.reading.customer == customer);
+        Self {
+            in_flight: false,
+            deliveries: theirs.into_iter().collect(),
         }
     }
 }
@@ -100,24 +136,24 @@ pub(crate) fn out_of_service() -> Reply {
 
 impl Core {
     /// Decides an attempt. `None`: its key is being worked on, ask again. `instead` is what is
-    /// stored in place of the true answer. Where keys are of recipients the decision is the part of
-    /// an answer that one recipient gets.
+    /// stored in place of the true answer. `number` is the message's, where all replicas count
+    /// together. Where keys are of recipients the decision is the part of an answer that one
+    /// recipient gets.
     pub(crate) fn decide(
         &self,
         attempt: &Arc<Attempt>,
         standing: &mut Standing,
         instead: Option<Reply>,
+        number: Option<MessageId>,
     ) -> Option<Decision> {
         Some(match standing {
             Standing::Wrong(reply) => Decision::plain(reply.clone()),
             Standing::Lookup(asked) => {
-                let mut decision = Decision::plain(self.look_up(attempt, asked));
-                decision.accepted = true;
-                decision
+                self.looked_up(asked, self.find(&attempt.reading.customer, asked))
             }
-            Standing::Keyless => self.accept(attempt, None, instead),
+            Standing::Keyless => self.accept(attempt, None, instead, number),
             Standing::Keyed(ticket, claim) => match claim {
-                Claim::Won => self.accept(attempt, Some(ticket), instead),
+                Claim::Won => self.accept(attempt, Some(ticket), instead, number),
                 Claim::InFlight => match &self.profile.errors.in_flight {
                     None => return None,
                     Some(row) => Decision::plain(self.in_flight(attempt, row)),
@@ -158,6 +194,7 @@ impl Core {
         attempt: &Arc<Attempt>,
         ticket: Option<&mut Ticket>,
         instead: Option<Reply>,
+        number: Option<MessageId>,
     ) -> Decision {
         let reading = &attempt.reading;
         let refused = self
@@ -171,7 +208,7 @@ impl Core {
                 .saying(&refused.code, &refused.message);
             Decision::plain(self.refuse(attempt, &row, &refused.message))
         } else {
-            let delivery = self.records.deliver(attempt, self.clock.now());
+            let delivery = self.records.deliver(attempt, self.clock.now(), number);
             attempt.reach(Reached::Accepted);
             let name = self.naming.name(delivery.id);
             let reply = self.success(attempt, &name, delivery.at);
@@ -308,40 +345,56 @@ impl Core {
         Arc::new(Reply::json(parts.status, body))
     }
 
-    fn look_up(&self, attempt: &Attempt, asked: &Asked) -> Reply {
-        let customer = &attempt.reading.customer;
+    /// What a lookup finds here.
+    fn find(&self, customer: &str, asked: &Asked) -> Found {
+        match asked {
+            Asked::ByKey(key) => {
+                let known = self.ledger.look(&KeyId::new(customer, key));
+                let known = known.unwrap_or_default();
+                let deliveries = known.messages.iter();
+                Found {
+                    in_flight: known.in_flight,
+                    deliveries: deliveries
+                        .filter_map(|id| self.records.delivery(*id))
+                        .collect(),
+                }
+            }
+            Asked::To(number) => Found::to(number, self.records.deliveries(), customer),
+            Asked::ById(id) => {
+                let id = self.naming.parse(id);
+                let delivery = id.and_then(|id| self.records.delivery(id));
+                Found::one(delivery, customer)
+            }
+            Asked::Submit => Found::default(),
+        }
+    }
+
+    /// What a lookup is answered. It counts as accepted.
+    pub(crate) fn looked_up(&self, asked: &Asked, found: Found) -> Decision {
         let lookup = &self.profile.lookup;
         let nothing = |message: &str| {
             let rows = &self.profile.errors;
             rows.reply(&rows.not_found, message, About::default())
         };
-        match (asked, &lookup.by_key, &lookup.list) {
-            (Asked::ByKey(key), Some(list), _) => {
-                let Some(known) = self.ledger.look(&KeyId::new(customer, key)) else {
-                    return nothing("no message is known under this idempotency key");
-                };
-                let messages = known.messages.iter();
-                let found = messages.filter_map(|id| self.records.delivery(*id));
-                self.listed(list, found, known.in_flight)
+        let unknown = !found.in_flight && found.deliveries.is_empty();
+        let mut deliveries = found.deliveries.into_iter();
+        let reply = match (asked, &lookup.by_key, &lookup.list) {
+            (Asked::ByKey(_), Some(_), _) if unknown => {
+                nothing("no message is known under this idempotency key")
             }
-            (Asked::To(number), _, Some(list)) => {
-                let mut found = self.records.deliveries();
-                found.retain(|delivery| {
-                    let reading = &delivery.by.reading;
-                    reading.customer == *customer && reading.to.as_ref() == Some(number)
-                });
-                self.listed(list, found.into_iter(), false)
-            }
-            (Asked::ById(id), ..) => self
-                .naming
-                .parse(id)
-                .and_then(|id| self.records.delivery(id))
-                .filter(|delivery| delivery.by.reading.customer == *customer)
-                .map_or_else(
-                    || nothing("no message has this id"),
-                    |delivery| Reply::json(StatusCode::OK, self.shown(&lookup.answer, &delivery)),
-                ),
+            (Asked::ByKey(_), Some(list), _) => self.listed(list, deliveries, found.in_flight),
+            (Asked::To(_), _, Some(list)) => self.listed(list, deliveries, false),
+            (Asked::ById(_), ..) => match deliveries.next() {
+                Some(delivery) => {
+                    Reply::json(StatusCode::OK, self.shown(&lookup.answer, &delivery))
+                }
+                None => nothing("no message has this id"),
+            },
             _ => nothing("nothing was asked for"),
+        };
+        Decision {
+            accepted: true,
+            ..Decision::plain(reply)
         }
     }
 

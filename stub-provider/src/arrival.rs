@@ -21,8 +21,9 @@ use crate::{
         errors::{self, About},
         lookup::operation,
     },
-    record::{Arrival, Attempt},
+    record::{Arrival, Arrivals, Attempt},
     reply::Reply,
+    store::{Refused, Store},
 };
 
 /// What a request asks for.
@@ -48,6 +49,16 @@ pub(crate) enum Standing {
     Keyless,
     /// It has a key, and found this under it.
     Keyed(Ticket, Claim<Arc<Reply>>),
+}
+
+impl Standing {
+    /// The key that the attempt has a stake in.
+    pub(crate) fn key(&self) -> Option<&KeyId> {
+        match self {
+            Self::Keyed(ticket, _) => Some(&ticket.id),
+            _ => None,
+        }
+    }
 }
 
 /// An attempt's stake in its key. Dropping it gives the key back, if it was won and not settled.
@@ -176,7 +187,7 @@ impl Core {
             ordinal: 0,
         };
 
-        let mut arrivals = self.records.arrivals();
+        let arrivals = self.records.arrivals();
         let id = arrivals.next();
         let matched = if self.intents.is_empty() {
             None
@@ -204,13 +215,7 @@ impl Core {
         };
         reading.ordinal = matched.map_or(by_key, |(_, ordinal)| ordinal);
         let attempt = Arc::new(Attempt::new(id, came, reading, by_key, sender));
-        arrivals.push(attempt.clone());
-        let key = match &standing {
-            Standing::Keyed(ticket, _) => Some(&ticket.id),
-            _ => None,
-        };
-        self.arrived(&attempt, key);
-        drop(arrivals);
+        self.record(arrivals, &attempt, standing.key());
         (attempt, standing)
     }
 
@@ -252,7 +257,7 @@ impl Core {
             }
             Asked::Submit => (None, None),
         };
-        let mut arrivals = self.records.arrivals();
+        let arrivals = self.records.arrivals();
         let id = arrivals.next();
         let mut reading = Reading {
             kind: RequestKind::Lookup,
@@ -268,16 +273,47 @@ impl Core {
             self.intents.count(intent, RequestKind::Lookup)
         });
         let attempt = Arc::new(Attempt::new(id, came, reading, by_key, None));
-        arrivals.push(attempt.clone());
-        self.arrived(&attempt, None);
-        drop(arrivals);
+        self.record(arrivals, &attempt, None);
         let standing = wrong.map_or(Standing::Lookup(asked), Standing::Wrong);
         (attempt, standing)
     }
 
-    /// An attempt is on record, counted under `key` where it has one.
-    fn arrived(&self, attempt: &Arc<Attempt>, key: Option<&KeyId>) {
+    /// Enters an attempt in the record of this process, counted under `key` where it has one.
+    fn record(&self, mut arrivals: Arrivals<'_>, attempt: &Arc<Attempt>, key: Option<&KeyId>) {
+        if self.store.is_shared() {
+            // It is on record once all replicas know it.
+            arrivals.skip();
+            return;
+        }
+        arrivals.push(attempt.clone());
         self.store.arrived(attempt, key);
+        self.arrived(attempt);
+    }
+
+    /// Enters an attempt in the record of all replicas, which count it; at once where there is
+    /// but one.
+    pub(crate) async fn share(
+        &self,
+        mut attempt: Arc<Attempt>,
+        standing: &Standing,
+    ) -> Result<Arc<Attempt>, Refused> {
+        let Store::Shared(shared) = &self.store else {
+            return Ok(attempt);
+        };
+        let counted = match standing.key() {
+            Some(key) => Cow::Borrowed(key.text()),
+            None => counted_as(&attempt.reading),
+        };
+        let (id, by_key) = shared.enter(&attempt, &counted).await?;
+        // Nobody else knows it yet.
+        if let Some(attempt) = Arc::get_mut(&mut attempt) {
+            attempt.renumber(id, by_key);
+        }
+        self.arrived(&attempt);
+        Ok(attempt)
+    }
+
+    fn arrived(&self, attempt: &Arc<Attempt>) {
         self.observers.emit(|| EventKind::Arrived {
             attempt: attempt.id,
             connection: attempt.connection,

@@ -26,6 +26,7 @@ use crate::{
     profile::Code,
     record::Attempt,
     reply::Reply,
+    store::{Owned, Owning, Refused, Store, Unkept},
     wire::LastWords,
 };
 
@@ -81,6 +82,8 @@ pub(crate) struct Carry {
     on_record: bool,
     /// Whether it is one of several of its request: its answer is a part then.
     part: bool,
+    /// The key, where it was taken among all replicas.
+    owned: Option<Owned>,
 }
 
 impl Carry {
@@ -93,6 +96,7 @@ impl Carry {
     ) -> Self {
         Self {
             on_record: !core.store.keeps(),
+            owned: None,
             core,
             era,
             attempt,
@@ -126,6 +130,10 @@ impl Carry {
 
     /// An error is an outcome too: it cuts the way short.
     async fn through(&mut self) -> Result<Outcome, Outcome> {
+        if self.core.disturbed() {
+            // The key is being worked on from now on, whatever comes before the decision.
+            self.own().await?;
+        }
         self.held(Stage::BeforeAccept).await;
         for (rule, fault) in self.core.rules.at(Stage::BeforeAccept, &self.attempt) {
             self.fired(rule);
@@ -181,6 +189,7 @@ impl Carry {
     }
 
     fn release(&mut self) {
+        self.owned = None;
         if let Some(ticket) = self.ticket() {
             ticket.release();
         }
@@ -253,6 +262,7 @@ impl Carry {
                 if let Standing::Keyed(ticket, _) = &self.standing {
                     self.core.ledger.restate(&ticket.id, reply.clone());
                     let kept = self.core.store.restated(&ticket.id, &reply).await;
+                    // What is stored for the key is not known to be this one.
                     kept.map_err(|_| Outcome::end(false))?;
                 }
                 Ok(Some(Outcome::Answer {
@@ -264,12 +274,71 @@ impl Carry {
         }
     }
 
-    /// Keeps a decision. An error: nobody knows whether it was kept, so nobody is told anything.
+    /// Keeps a decision. Where nobody knows whether it was kept, nobody is told anything.
     async fn conclude(&mut self, conclusion: Box<Conclusion>) -> Result<(), Outcome> {
         let core = &self.core;
-        let kept = core.store.conclude(core, conclusion).await;
+        let owned = self.owned.take();
+        let kept = core.store.conclude(core, conclusion, owned).await;
         self.on_record = true;
-        kept.map_err(|_| Outcome::end(false))
+        kept.map_err(|unkept| match unkept {
+            Unkept::Refused => self.turned_away(),
+            Unkept::Unknown => Outcome::end(false),
+        })
+    }
+
+    /// Takes the attempt's key among all replicas, where it has it in this one; or finds what
+    /// became of it elsewhere.
+    async fn own(&mut self) -> Result<(), Outcome> {
+        let core = self.core.clone();
+        let Store::Shared(shared) = &core.store else {
+            return Ok(());
+        };
+        let key = match &self.standing {
+            _ if self.owned.is_some() => return Ok(()),
+            Standing::Keyed(ticket, _) if ticket.won => Some((&ticket.id, ticket.fingerprint)),
+            Standing::Keyless => None,
+            _ => return Ok(()),
+        };
+        let wait = core.profile.errors.in_flight.is_none();
+        let owning = shared.own(key, wait, &core.clock, core.retention).await;
+        match owning {
+            Ok(Owning::Free(owned)) => self.owned = Some(owned),
+            Ok(Owning::Taken(found)) => {
+                if let Standing::Keyed(ticket, claim) = &mut self.standing {
+                    *claim = found;
+                    ticket.release();
+                }
+            }
+            Err(Refused) => return Err(self.turned_away()),
+        }
+        Ok(())
+    }
+
+    /// Returns once the key is free, answered or refused in this process.
+    async fn claimed(&mut self) {
+        let core = &self.core;
+        let Standing::Keyed(ticket, claim) = &mut self.standing else {
+            return;
+        };
+        poll_fn(move |cx| {
+            // What was found on arrival may have changed since: only an owner need not ask again.
+            if !ticket.won {
+                *claim = core.ledger.claim(
+                    &ticket.id,
+                    ticket.fingerprint,
+                    ticket.attempt,
+                    core.clock.now(),
+                    cx.waker(),
+                );
+                ticket.won = matches!(claim, Claim::Won);
+            }
+            let waits = core.profile.errors.in_flight.is_none();
+            match claim {
+                Claim::InFlight if waits => Poll::Pending,
+                _ => Poll::Ready(()),
+            }
+        })
+        .await;
     }
 
     /// The faults that end an attempt in the same way before and after acceptance. `answer` is
@@ -292,40 +361,33 @@ impl Carry {
 
     /// What the attempt is answered, once its key is free or answered and the decision is kept.
     async fn decide(&mut self) -> Result<Decision, Outcome> {
-        let instead = self.stored_instead();
         let core = self.core.clone();
-        let attempt = self.attempt.clone();
-        let standing = &mut self.standing;
-        let decided = poll_fn(move |cx| {
-            // What was found on arrival may have changed since: only an owner need not ask again.
-            if let Standing::Keyed(ticket, claim) = &mut *standing
-                && !ticket.won
-            {
-                *claim = core.ledger.claim(
-                    &ticket.id,
-                    ticket.fingerprint,
-                    ticket.attempt,
-                    core.clock.now(),
-                    cx.waker(),
-                );
-                ticket.won = matches!(claim, Claim::Won);
-            }
-            // It may have failed while this one waited for its key.
+        if let (Store::Shared(shared), Standing::Lookup(asked)) = (&core.store, &self.standing) {
+            let customer = &self.attempt.reading.customer;
+            return match shared.find(customer, asked, core.naming).await {
+                Ok(found) => Ok(core.looked_up(asked, found)),
+                Err(Refused) => Err(self.turned_away()),
+            };
+        }
+        let instead = self.stored_instead();
+        let mut decision = loop {
+            self.claimed().await;
+            // The store may have failed while this one waited for its key.
             if core.store.failed() {
-                return Poll::Ready(None);
+                return Err(self.turned_away());
             }
-            match core.decide(&attempt, standing, instead.clone()) {
-                Some(decision) => Poll::Ready(Some(decision)),
-                None => Poll::Pending,
+            self.own().await?;
+            let number = self.owned.as_ref().map(|owned| owned.number);
+            let standing = &mut self.standing;
+            if let Some(decision) = core.decide(&self.attempt, standing, instead.clone(), number) {
+                break decision;
             }
-        })
-        .await;
-        let Some(mut decision) = decided else {
-            return Err(self.turned_away());
         };
         if let Some(conclusion) = decision.conclusion.take() {
             self.conclude(conclusion).await?;
         }
+        // Where nothing was decided, others may have the key.
+        self.owned = None;
         Ok(decision)
     }
 

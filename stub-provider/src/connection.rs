@@ -24,6 +24,7 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::oneshot;
 
 use crate::{
+    accept::out_of_service,
     admin,
     arrival::{Asked, Standing},
     batch,
@@ -35,6 +36,7 @@ use crate::{
     record::{Arrival, Attempt},
     reply::Reply,
     request::{self, Unread},
+    store::Refused,
     wire::{LastWords, Line, Wire},
 };
 
@@ -281,12 +283,18 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
             return Box::pin(batch::carried(line, era, came, size)).await;
         }
     }
-    let (attempt, mut standing) = core.arrive(came, asked);
+    let (mut attempt, mut standing) = core.arrive(came, asked);
+    if core.store.is_shared() {
+        match Box::pin(core.share(attempt, &standing)).await {
+            Ok(shared) => attempt = shared,
+            Err(Refused) => return Ok(whole(&line, &out_of_service(), false)),
+        }
+    }
     line.carry(attempt.clone());
 
     // The short way: nothing is held or faulted, and the key is free or answered.
     if !core.eventful()
-        && let Some(decision) = core.decide(&attempt, &mut standing, None)
+        && let Some(decision) = core.decide(&attempt, &mut standing, None, None)
     {
         if let Some(delivery) = &decision.delivery {
             core.report(delivery).await;

@@ -114,6 +114,11 @@ impl Core {
         self.eventful.load(Ordering::Acquire)
     }
 
+    /// Whether any fault or hold is in force.
+    pub(crate) fn disturbed(&self) -> bool {
+        !self.rules.is_empty() || !self.holds.is_empty()
+    }
+
     pub(crate) fn add_fault(&self, rule: FaultRule) {
         self.rules.add(rule);
         self.eventful.store(true, Ordering::Release);
@@ -137,7 +142,7 @@ impl Core {
 
     fn settle_eventful(&self) {
         self.eventful.store(self.store.keeps(), Ordering::Release);
-        if !self.rules.is_empty() || !self.holds.is_empty() {
+        if self.disturbed() {
             self.eventful.store(true, Ordering::Release);
         }
     }

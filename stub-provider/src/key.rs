@@ -61,6 +61,13 @@ impl KeyId {
         &self.text
     }
 
+    /// Customer and key.
+    pub(crate) fn parts(&self) -> (&str, &str) {
+        let (length, rest) = self.text.split_at(4);
+        let length = usize::from_str_radix(length, 16).unwrap_or_default();
+        rest.split_at_checked(length).unwrap_or(("", rest))
+    }
+
     /// The key whose text this is.
     pub(crate) fn from_text(text: &str) -> Self {
         let mut hasher = DefaultHasher::new();
@@ -86,5 +93,6 @@ mod tests {
     fn a_key_is_the_same_after_its_text_was_kept() {
         let key = KeyId::new("acme", "otp-1");
         assert_eq!(KeyId::from_text(key.text()), key);
+        assert_eq!(key.parts(), ("acme", "otp-1"));
     }
 }

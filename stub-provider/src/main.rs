@@ -61,6 +61,20 @@ struct Args {
     /// Answer only what would survive a power loss too (a sync of the disk for each commit).
     #[arg(long, requires = "data_dir")]
     fsync: bool,
+    /// Share keys, answers, deliveries and attempts with every other provider on this database:
+    /// postgres://user:password@host:port/database.
+    #[arg(
+        long,
+        env = "STUB_STORE",
+        value_name = "URL",
+        conflicts_with = "data_dir",
+        hide_env_values = true
+    )]
+    store: Option<String>,
+    /// How many keys are decided at once, each on a connection of its own to that database;
+    /// others wait. Half as many again are for everything else.
+    #[arg(long, default_value_t = 16, requires = "store", value_parser = clap::value_parser!(u32).range(1..))]
+    store_connections: u32,
     /// Write logs as JSON lines. `RUST_LOG` chooses what is logged.
     #[arg(long)]
     json_logs: bool,
@@ -125,12 +139,16 @@ async fn run(args: Args) -> miette::Result<()> {
             retry_cap: Duration::from_secs(30),
             ..ReceiptTimes::default()
         },
-        store: match args.data_dir {
-            Some(dir) => StoreConfig::Disk {
+        store: match (args.data_dir, args.store) {
+            (Some(dir), _) => StoreConfig::Disk {
                 dir,
                 fsync: args.fsync,
             },
-            None => StoreConfig::Memory,
+            (None, Some(url)) => StoreConfig::Shared {
+                url,
+                connections: args.store_connections,
+            },
+            (None, None) => StoreConfig::Memory,
         },
         ..Config::default()
     };

@@ -189,7 +189,7 @@ impl Provider {
             core,
             addr,
             server: Some(server),
-            keeper: keeper.map(|keeper| tokio::spawn(keeper.run())),
+            keeper: Some(tokio::spawn(keeper.run())),
         })
     }
 

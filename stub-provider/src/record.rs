@@ -170,6 +170,15 @@ impl Attempt {
         }
     }
 
+    /// The numbers that all replicas know it by.
+    pub(crate) fn renumber(&mut self, id: AttemptId, by_key: u32) {
+        if self.reading.intent.is_none() {
+            self.reading.ordinal = by_key;
+        }
+        self.id = id;
+        self.by_key = by_key;
+    }
+
     /// The attempt as a store has kept it.
     pub(crate) fn with_progress(self, progress: Progress) -> Self {
         self.reach(progress.reached);
@@ -293,6 +302,11 @@ impl<T: HasNumber + Clone> Numbered<T> {
         self.next
     }
 
+    /// The number of a member that is kept elsewhere.
+    pub(crate) fn skip(&mut self) {
+        self.next += 1;
+    }
+
     /// Adds a member, whose number is the next or one beyond it.
     pub(crate) fn push(&mut self, item: T) {
         self.next = item.number() + 1;
@@ -308,6 +322,9 @@ impl<T: HasNumber + Clone> Numbered<T> {
         self.items.clear();
     }
 }
+
+/// The attempts, held by whoever decides the order of arrival.
+pub(crate) type Arrivals<'r> = MutexGuard<'r, Numbered<Arc<Attempt>>>;
 
 /// Both records.
 #[derive(Debug)]
@@ -330,7 +347,7 @@ impl Default for Records {
 
 impl Records {
     /// The attempts, for adding one: whoever holds this decides the order of arrival.
-    pub(crate) fn arrivals(&self) -> MutexGuard<'_, Numbered<Arc<Attempt>>> {
+    pub(crate) fn arrivals(&self) -> Arrivals<'_> {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -344,9 +361,17 @@ impl Records {
         self.arrivals().get(id)
     }
 
-    /// The phone buzzes.
-    pub(crate) fn deliver(&self, by: &Arc<Attempt>, at: Duration) -> Delivery {
-        let delivery = {
+    /// The phone buzzes. With a `number` the record of it is kept elsewhere.
+    pub(crate) fn deliver(
+        &self,
+        by: &Arc<Attempt>,
+        at: Duration,
+        number: Option<MessageId>,
+    ) -> Delivery {
+        let delivery = if let Some(id) = number {
+            let by = by.clone();
+            Delivery { id, by, at }
+        } else {
             let mut list = self.list();
             let delivery = Delivery {
                 id: MessageId(list.next()),

@@ -4,24 +4,32 @@
 //! memory and know nothing of it: a decision is made there, then it is concluded here, and only
 //! then is the key settled and the attempt answered.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use crate::{
-    accept::Conclusion, core::Core, event::AttemptId, ledger::KeyId, profile::Profile,
-    record::Attempt, reply::Reply,
+    accept::Conclusion,
+    clock::Clock,
+    core::Core,
+    event::AttemptId,
+    ledger::KeyId,
+    profile::Profile,
+    record::{Attempt, Delivery},
+    reply::Reply,
 };
 
 mod disk;
 mod queue;
 mod recover;
 mod rows;
+mod shared;
 mod wal;
 mod writer;
 
-pub(crate) use writer::Writer;
-
 use disk::Database;
 use queue::{Entry, Queue};
+use shared::Which;
+pub(crate) use shared::{Owned, Owning, Shared};
+use writer::Writer;
 
 /// Where a provider keeps what it knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +43,13 @@ pub enum StoreConfig {
         dir: PathBuf,
         /// Whether it survives the end of the machine's power as well.
         fsync: bool,
+    },
+    /// In a `PostgreSQL` database that other providers share: together they are one provider.
+    Shared {
+        /// `postgres://user:password@host:port/database`.
+        url: String,
+        /// How many keys this one decides at once, each on a connection of its own; others wait.
+        connections: u32,
     },
 }
 
@@ -94,6 +109,31 @@ pub enum StoreError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost;
 
+/// The store could not be asked, or said no: nothing was kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refused;
+
+/// Why a decision was not kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unkept {
+    /// It was not, for certain.
+    Refused,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl From<Lost> for Unkept {
+    fn from(_: Lost) -> Self {
+        Self::Unknown
+    }
+}
+
+impl From<Refused> for Unkept {
+    fn from(_: Refused) -> Self {
+        Self::Refused
+    }
+}
+
 /// What a provider found in its store when it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Recovered {
@@ -111,6 +151,7 @@ pub(crate) struct Recovered {
 pub(crate) enum Store {
     Memory,
     Disk(Disk),
+    Shared(Shared),
 }
 
 /// What the provider sees of the store on its disk.
@@ -129,7 +170,7 @@ impl Store {
         seed: u64,
     ) -> Result<(Self, Opened), StoreError> {
         match config {
-            StoreConfig::Memory => Ok((Self::Memory, Opened(None))),
+            StoreConfig::Memory => Ok((Self::Memory, Opened::Nothing)),
             StoreConfig::Disk { dir, fsync } => {
                 let database = Database::open(&dir, fsync, profile.name(), seed).await?;
                 let disk = Disk {
@@ -138,7 +179,12 @@ impl Store {
                     recovered: std::sync::OnceLock::new(),
                     queue: Arc::default(),
                 };
-                Ok((Self::Disk(disk), Opened(Some(database))))
+                Ok((Self::Disk(disk), Opened::Disk(Box::new(database))))
+            }
+            StoreConfig::Shared { url, connections } => {
+                let (shared, keeper) =
+                    Shared::open(&url, connections, profile.name(), seed).await?;
+                Ok((Self::Shared(shared), Opened::Shared(keeper)))
             }
         }
     }
@@ -148,10 +194,16 @@ impl Store {
         !matches!(self, Self::Memory)
     }
 
+    /// Whether what is known is known to all replicas and kept by none of them.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
+
     /// Whether it has failed, so that nothing can be accepted any more.
     pub(crate) fn failed(&self) -> bool {
         match self {
-            Self::Memory => false,
+            // A shared one is asked anew each time.
+            Self::Memory | Self::Shared(_) => false,
             Self::Disk(disk) => disk.queue.failed(),
         }
     }
@@ -166,15 +218,18 @@ impl Store {
 
     /// An attempt is over.
     pub(crate) fn ended(&self, attempt: &Arc<Attempt>) {
-        if let Self::Disk(disk) = self {
-            disk.queue.push(Entry::Ended(attempt.clone()));
+        match self {
+            Self::Memory => {}
+            Self::Disk(disk) => disk.queue.push(Entry::Ended(attempt.clone())),
+            Self::Shared(shared) => shared.changed(attempt),
         }
     }
 
     /// Returns once the attempt, and everything before it, is on record.
     pub(crate) async fn noted(&self, attempt: &Arc<Attempt>) -> Result<(), Lost> {
         match self {
-            Self::Memory => Ok(()),
+            // A shared one has it since it arrived.
+            Self::Memory | Self::Shared(_) => Ok(()),
             Self::Disk(disk) => {
                 disk.queue
                     .wait_for(|done| Entry::Noted(attempt.clone(), done))
@@ -183,12 +238,14 @@ impl Store {
         }
     }
 
-    /// Keeps a decision, then publishes it, whatever becomes of the caller meanwhile.
+    /// Keeps a decision, then publishes it; on a disk, whatever becomes of the caller meanwhile.
+    /// Among replicas `owned` is what entitles to it.
     pub(crate) async fn conclude(
         &self,
         core: &Arc<Core>,
         conclusion: Box<Conclusion>,
-    ) -> Result<(), Lost> {
+        owned: Option<Owned>,
+    ) -> Result<(), Unkept> {
         match self {
             Self::Memory => {
                 conclusion.publish(core);
@@ -198,35 +255,47 @@ impl Store {
                 let core = core.clone();
                 disk.queue
                     .wait_for(|done| Entry::Concluded(core, conclusion, done))
-                    .await
+                    .await?;
+                Ok(())
+            }
+            Self::Shared(shared) => {
+                if let Some(owned) = owned {
+                    shared.conclude(owned, &conclusion, core.naming).await?;
+                }
+                conclusion.publish(core);
+                Ok(())
             }
         }
     }
 
     /// Keeps that the stored answer of a key is another one from now on.
-    pub(crate) async fn restated(&self, key: &KeyId, reply: &Arc<Reply>) -> Result<(), Lost> {
+    pub(crate) async fn restated(&self, key: &KeyId, reply: &Arc<Reply>) -> Result<(), Unkept> {
         match self {
+            Self::Shared(shared) => Ok(shared.restated(key, reply).await?),
             Self::Memory => Ok(()),
             Self::Disk(disk) => {
                 let (key, reply) = (key.clone(), reply.clone());
                 disk.queue
                     .wait_for(|done| Entry::Restated(key, reply, done))
-                    .await
+                    .await?;
+                Ok(())
             }
         }
     }
 
     /// Keeps that no key is known any more.
-    pub(crate) async fn forgotten(&self) -> Result<(), Lost> {
+    pub(crate) async fn forgotten(&self) -> Result<(), Unkept> {
         match self {
             Self::Memory => Ok(()),
-            Self::Disk(disk) => disk.queue.wait_for(Entry::Forgotten).await,
+            Self::Disk(disk) => Ok(disk.queue.wait_for(Entry::Forgotten).await?),
+            Self::Shared(shared) => Ok(shared.forgotten().await?),
         }
     }
 
     /// Keeps that nothing is known any more, but for the numbers of the next attempt and message.
-    pub(crate) async fn cleared(&self, (attempt, message): (AttemptId, u64)) -> Result<(), Lost> {
+    pub(crate) async fn cleared(&self, (attempt, message): (AttemptId, u64)) -> Result<(), Unkept> {
         match self {
+            Self::Shared(shared) => Ok(shared.cleared().await?),
             Self::Memory => Ok(()),
             Self::Disk(disk) => {
                 disk.queue
@@ -235,23 +304,33 @@ impl Store {
                         message,
                         done,
                     })
-                    .await
+                    .await?;
+                Ok(())
             }
         }
     }
 
-    /// Returns once everything so far is kept, the clock's time too.
-    pub(crate) async fn flushed(&self) -> Result<(), Lost> {
+    /// Advances the clock, wherever it is lived by, and returns once that is kept.
+    pub(crate) async fn advance(&self, clock: &Clock, by: Duration) -> Result<(), Unkept> {
         match self {
-            Self::Memory => Ok(()),
-            Self::Disk(disk) => disk.queue.wait_for(Entry::Flushed).await,
+            Self::Memory => {
+                clock.advance(by);
+                Ok(())
+            }
+            Self::Disk(disk) => {
+                clock.advance(by);
+                Ok(disk.queue.wait_for(Entry::Flushed).await?)
+            }
+            Self::Shared(shared) => Ok(shared.advance(clock, by).await?),
         }
     }
 
-    /// Nothing more is to be kept: the writer finishes and lets go of the directory.
+    /// Nothing more is to be kept: whoever keeps it finishes.
     pub(crate) fn close(&self) {
-        if let Self::Disk(disk) = self {
-            disk.queue.close();
+        match self {
+            Self::Memory => {}
+            Self::Disk(disk) => disk.queue.close(),
+            Self::Shared(shared) => shared.close(),
         }
     }
 
@@ -259,6 +338,7 @@ impl Store {
     pub(crate) fn shown(&self) -> serde_json::Value {
         match self {
             Self::Memory => serde_json::json!({ "kind": "memory" }),
+            Self::Shared(shared) => shared.shown(),
             Self::Disk(disk) => {
                 let recovered = disk.recovered.get().copied().unwrap_or_default();
                 serde_json::json!({
@@ -279,19 +359,84 @@ impl Store {
     }
 }
 
+impl Core {
+    /// Every attempt on record, of all replicas.
+    pub(crate) async fn attempts(&self) -> Result<Vec<Arc<Attempt>>, Refused> {
+        match &self.store {
+            Store::Memory | Store::Disk(_) => Ok(self.records.attempts()),
+            Store::Shared(shared) => shared.attempts().await,
+        }
+    }
+
+    /// Every delivery on record, of all replicas.
+    pub(crate) async fn deliveries(&self) -> Result<Vec<Delivery>, Refused> {
+        match &self.store {
+            Store::Memory | Store::Disk(_) => Ok(self.records.deliveries()),
+            Store::Shared(shared) => shared.deliveries(Which::All).await,
+        }
+    }
+
+    /// How many attempts and deliveries are on record.
+    pub(crate) async fn counts(&self) -> Result<(usize, usize), Refused> {
+        match &self.store {
+            Store::Memory | Store::Disk(_) => Ok(self.records.counts()),
+            Store::Shared(shared) => shared.counts().await,
+        }
+    }
+}
+
 /// An opened store that nothing was read from yet.
-pub(crate) struct Opened(Option<Database>);
+pub(crate) enum Opened {
+    Nothing,
+    Disk(Box<Database>),
+    Shared(shared::Keeper),
+}
+
+/// Who keeps what happens in a running provider.
+pub(crate) enum Keeper {
+    Nobody,
+    Disk(Box<Writer>),
+    Shared(shared::Keeper),
+}
+
+impl Keeper {
+    /// Keeps what happens until the store is closed.
+    pub(crate) async fn run(self) {
+        match self {
+            Self::Nobody => {}
+            Self::Disk(writer) => writer.run().await,
+            Self::Shared(keeper) => keeper.run().await,
+        }
+    }
+}
 
 impl Opened {
     /// Takes up what the store has kept; who keeps what is new from now on.
-    pub(crate) async fn recover(self, core: &Core) -> Result<Option<Writer>, StoreError> {
-        let (Some(mut database), Store::Disk(disk)) = (self.0, &core.store) else {
-            return Ok(None);
-        };
-        let recovered = database.recover(core).await?;
+    pub(crate) async fn recover(self, core: &Core) -> Result<Keeper, StoreError> {
+        match (self, &core.store) {
+            (Self::Disk(mut database), Store::Disk(disk)) => {
+                let recovered = database.recover(core).await?;
+                disk.say(&recovered);
+                // It was never set before.
+                let _ = disk.recovered.set(recovered);
+                let queue = disk.queue.clone();
+                let writer = Writer::new(*database, queue, core.clock.clone());
+                Ok(Keeper::Disk(Box::new(writer)))
+            }
+            (Self::Shared(keeper), Store::Shared(shared)) => {
+                shared.set(&core.clock).await?;
+                Ok(Keeper::Shared(keeper))
+            }
+            _ => Ok(Keeper::Nobody),
+        }
+    }
+}
+
+impl Disk {
+    fn say(&self, recovered: &Recovered) {
         tracing::info!(
-            directory = %disk.dir.display(),
-            fsync = disk.fsync,
+            directory = %self.dir.display(),
+            fsync = self.fsync,
             keys = recovered.keys,
             deliveries = recovered.deliveries,
             attempts = recovered.attempts,
@@ -304,12 +449,5 @@ impl Opened {
                 "cut a torn tail of the log: nothing in it had been answered"
             );
         }
-        // It was never set before.
-        let _ = disk.recovered.set(recovered);
-        Ok(Some(Writer::new(
-            database,
-            disk.queue.clone(),
-            core.clock.clone(),
-        )))
     }
 }

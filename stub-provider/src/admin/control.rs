@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 
 use super::{bad, show};
 use crate::{
+    accept::out_of_service,
     core::Core,
     duration::Span,
     place::form_fields,
     reply::Reply,
     rules::{WrittenRule, written},
-    store::Lost,
+    store::{Store, Unkept},
 };
 
 /// Ids of faults that are set from outside, far from those that a watcher in the process chooses.
@@ -72,20 +73,22 @@ struct ClockBody {
     advance: Span,
 }
 
-pub(super) fn clock(core: &Core) -> Reply {
+pub(super) async fn clock(core: &Core) -> Reply {
+    if let Store::Shared(shared) = &core.store
+        && shared.read_clock(&core.clock).await.is_err()
+    {
+        return out_of_service();
+    }
     let now = core.clock.timestamp(core.clock.now());
     show::json(&json!({ "now": now.to_string() }))
 }
 
 async fn advance(core: &Core, body: &[u8]) -> Reply {
     match read::<ClockBody>(body) {
-        Ok(set) => {
-            core.clock.advance(set.advance.0);
-            match core.store.flushed().await {
-                Ok(()) => clock(core),
-                Err(Lost) => unknown("whether the time is kept"),
-            }
-        }
+        Ok(set) => match core.store.advance(&core.clock, set.advance.0).await {
+            Ok(()) => clock(core).await,
+            Err(unkept) => failed(unkept, "whether the time is kept"),
+        },
         Err(reply) => reply,
     }
 }
@@ -108,8 +111,10 @@ pub(super) fn set_callback(core: &Core, url: Option<&str>) -> Reply {
     }
 }
 
-/// What was asked was done here; nobody knows about the store.
-fn unknown(what: &str) -> Reply {
+fn failed(unkept: Unkept, what: &str) -> Reply {
+    if matches!(unkept, Unkept::Refused) {
+        return out_of_service();
+    }
     Reply::problem(
         StatusCode::INTERNAL_SERVER_ERROR,
         None,
@@ -127,6 +132,6 @@ pub(super) async fn reset(core: &Core) -> Reply {
     core.records.clear();
     match core.store.cleared(core.records.next_numbers()).await {
         Ok(()) => show::json(&Value::Object(serde_json::Map::new())),
-        Err(Lost) => unknown("whether all is forgotten there"),
+        Err(unkept) => failed(unkept, "whether all is forgotten there"),
     }
 }

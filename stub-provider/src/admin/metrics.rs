@@ -4,10 +4,18 @@
 
 use std::{fmt::Write, sync::atomic::Ordering};
 
-use crate::core::Core;
+use hyper::StatusCode;
 
-pub(super) fn text(core: &Core) -> String {
-    let (attempts, deliveries) = core.records.counts();
+use crate::{accept::out_of_service, core::Core, reply::Reply, store::Refused};
+
+pub(super) async fn reply(core: &Core) -> Reply {
+    match core.counts().await {
+        Ok(counts) => Reply::text(StatusCode::OK, text(core, counts)),
+        Err(Refused) => out_of_service(),
+    }
+}
+
+fn text(core: &Core, (attempts, deliveries): (usize, usize)) -> String {
     let counters = &core.counters;
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     let rows = [

@@ -9,6 +9,7 @@ use hyper::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::{
+    accept::out_of_service,
     core::Core,
     duration::Span,
     event::{Event, EventKind},
@@ -16,10 +17,22 @@ use crate::{
     record::{Attempt, Delivery, status_word},
     reply::Reply,
     rules::written,
+    store::Refused,
 };
+
+/// Between two looks at what other replicas have accepted.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 pub(super) fn json(value: &Value) -> Reply {
     Reply::value(StatusCode::OK, value)
+}
+
+/// What was read, or that it cannot be.
+pub(super) fn or_nothing(read: Result<Value, Refused>) -> Reply {
+    match read {
+        Ok(value) => json(&value),
+        Err(Refused) => out_of_service(),
+    }
 }
 
 fn time(core: &Core, at: Duration) -> String {
@@ -41,8 +54,8 @@ fn message(core: &Core, delivery: &Delivery) -> Value {
 }
 
 /// Every delivery, by key.
-pub(super) fn delivered(core: &Core) -> Value {
-    let deliveries = core.records.deliveries();
+pub(super) async fn delivered(core: &Core) -> Result<Value, Refused> {
+    let deliveries = core.deliveries().await?;
     // A key that several customers chose stands once for each of them.
     let mut customer_of: HashMap<&str, &str> = HashMap::new();
     let mut shared: HashMap<&str, bool> = HashMap::new();
@@ -66,7 +79,7 @@ pub(super) fn delivered(core: &Core) -> Value {
             list.push(message(core, delivery));
         }
     }
-    Value::Object(by_key)
+    Ok(Value::Object(by_key))
 }
 
 fn attempt(core: &Core, attempt: &Attempt) -> Value {
@@ -94,9 +107,9 @@ fn attempt(core: &Core, attempt: &Attempt) -> Value {
 }
 
 /// Every attempt, in the order of arrival.
-pub(super) fn attempts(core: &Core) -> Value {
-    let list = core.records.attempts();
-    list.iter().map(|one| attempt(core, one)).collect()
+pub(super) async fn attempts(core: &Core) -> Result<Value, Refused> {
+    let list = core.attempts().await?;
+    Ok(list.iter().map(|one| attempt(core, one)).collect())
 }
 
 /// The messages that match the query; with `wait`, as soon as there is one.
@@ -120,31 +133,33 @@ pub(super) async fn messages(core: &Arc<Core>, query: &str) -> Reply {
             }
         }
     }
-    let matching = || -> Vec<Value> {
-        let deliveries = core.records.deliveries();
+    let matching = |deliveries: &[Delivery]| -> Vec<Value> {
         let asked = deliveries.iter().filter(|delivery| {
             let reading = &delivery.by.reading;
             (to.is_none() || reading.to == to) && (key.is_none() || reading.key == key)
         });
         asked.map(|delivery| message(core, delivery)).collect()
     };
-    let first = async {
-        loop {
-            let changed = core.records.deliveries_changed().notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            let found = matching();
-            if !found.is_empty() {
-                return found;
-            }
-            changed.await;
+    let until = tokio::time::Instant::now() + wait;
+    let found = loop {
+        let changed = core.records.deliveries_changed().notified();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        let Ok(deliveries) = core.deliveries().await else {
+            return out_of_service();
+        };
+        let found = matching(&deliveries);
+        if !found.is_empty() {
+            break found;
         }
-    };
-    let found = tokio::select! {
-        biased;
-        found = first => found,
-        () = tokio::time::sleep(wait) => Vec::new(),
-        () = core.stopping.cancelled() => Vec::new(),
+        tokio::select! {
+            biased;
+            () = changed => {}
+            () = tokio::time::sleep_until(until) => break found,
+            () = core.stopping.cancelled() => break found,
+            // Another replica's deliveries wake nobody here.
+            () = tokio::time::sleep(LOOK_AGAIN), if core.store.is_shared() => {}
+        }
     };
     json(&Value::Array(found))
 }

@@ -53,7 +53,7 @@ create view deliveries as
 ";
 
 /// An open database, and the lock on its directory.
-pub(super) struct Database {
+pub(crate) struct Database {
     pub(super) place: String,
     pub(super) connection: SqliteConnection,
     /// Where the clock's zero is, since the Unix epoch.
@@ -148,16 +148,7 @@ impl Database {
             Ok((same, span("zero")?, span("ahead")?, next))
         };
         let (same, zero, ahead, next) = read().map_err(fail("reading whose it is"))?;
-        for (what, theirs, ours) in same {
-            if theirs != ours {
-                return Err(StoreError::Other {
-                    place: dir.display().to_string(),
-                    what,
-                    theirs,
-                    ours,
-                });
-            }
-        }
+        same_provider(&dir.display().to_string(), same)?;
         Ok(Self {
             place,
             connection,
@@ -181,6 +172,24 @@ impl Database {
             source,
         }
     }
+}
+
+/// Compares what a store was made with (the second of each) with what a provider has.
+pub(super) fn same_provider(
+    place: &str,
+    same: [(&'static str, String, String); 3],
+) -> Result<(), StoreError> {
+    for (what, theirs, ours) in same {
+        if theirs != ours {
+            return Err(StoreError::Other {
+                place: place.to_owned(),
+                what,
+                theirs,
+                ours,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Takes the directory for this process. The lock ends with the process, however it ends.

@@ -62,7 +62,7 @@ impl Writer {
     }
 
     /// Writes until the queue is closed and empty.
-    pub(crate) async fn run(mut self) {
+    pub(super) async fn run(mut self) {
         while let Some(entries) = self.queue.next().await {
             if self.queue.failed() {
                 continue;
