@@ -27,7 +27,7 @@ load() { # port run
 }
 
 recorded() { # port
-    curl -s "http://127.0.0.1:$1/metrics" | sed -n 's/^stub_provider_deliveries //p'
+    curl -s "http://127.0.0.1:$1/metrics" | sed -n 's/^stub_provider_deliveries_on_record //p'
 }
 
 median() { sort -n | awk '{ a[NR] = $1 } END { print a[int((NR + 1) / 2)] }'; }

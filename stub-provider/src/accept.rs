@@ -4,10 +4,7 @@
 //! without waiting; whether an attempt comes to this point is decided elsewhere. Where a store
 //! must keep what was decided, the decision carries what is left to do once it has.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use hyper::StatusCode;
 
@@ -24,7 +21,7 @@ use crate::{
         errors::{About, Row},
         lookup::ListRules,
     },
-    record::{Attempt, Delivery, Reached, status_word},
+    record::{Attempt, Delivery, Reached},
     reply::Reply,
     template::{Filling, Template},
 };
@@ -79,6 +76,7 @@ impl Conclusion {
 
     /// Lets everybody know: whoever waits for the key goes on.
     pub(crate) fn publish(mut self, core: &Core) {
+        let mut again = false;
         if let Some(delivery) = &self.delivery {
             core.delivered(delivery);
         }
@@ -88,7 +86,10 @@ impl Conclusion {
                 return ticket.release();
             }
             let message = self.delivery.as_ref().map(|delivery| delivery.id);
-            ticket.settle(self.answer.take(), message, self.at);
+            again = ticket.settle(self.answer.take(), message, self.at);
+        }
+        if let Some(delivery) = &self.delivery {
+            core.count_delivery(delivery, again);
         }
     }
 }
@@ -160,6 +161,7 @@ impl Core {
                 },
                 Claim::Refused(refusal) => Decision::plain(self.turned_away(attempt, *refusal)),
                 Claim::Mismatch => {
+                    self.tally.mismatches.one_more();
                     let message = "this idempotency key was used with another request";
                     Decision::plain(self.refuse(attempt, &self.profile.errors.mismatch, message))
                 }
@@ -173,7 +175,7 @@ impl Core {
                     message,
                 } => {
                     attempt.reach(Reached::Replayed);
-                    self.counters.replays.fetch_add(1, Ordering::Relaxed);
+                    self.tally.replays.one_more();
                     let of = *of;
                     self.observers.emit(|| EventKind::Replayed {
                         attempt: attempt.id,
@@ -199,7 +201,8 @@ impl Core {
         let reading = &attempt.reading;
         let refused = self
             .profile
-            .refusal(reading.to.as_deref(), attempt.sender.as_deref());
+            .refusal(reading.to.as_deref(), attempt.sender.as_deref())
+            .or_else(|| self.opted_out(attempt));
         let mut decision = if let Some(refused) = refused {
             let row = self
                 .profile
@@ -207,6 +210,10 @@ impl Core {
                 .refused
                 .saying(&refused.code, &refused.message);
             Decision::plain(self.refuse(attempt, &row, &refused.message))
+        } else if let Some(limited) = self.limit(attempt) {
+            // Refused before acceptance: the key is free again, nothing is stored.
+            ticket.into_iter().for_each(Ticket::release);
+            return Decision::plain(limited);
         } else {
             let delivery = self.records.deliver(attempt, self.clock.now(), number);
             attempt.reach(Reached::Accepted);
@@ -238,12 +245,16 @@ impl Core {
         if let Some(delivery) = &decision.delivery {
             self.delivered(delivery);
         }
+        let mut again = false;
         if let Some(ticket) = ticket {
-            ticket.settle(
+            again = ticket.settle(
                 keep.then(|| decision.reply.clone()),
                 decision.delivery.as_ref().map(|delivery| delivery.id),
                 self.clock.now(),
             );
+        }
+        if let Some(delivery) = &decision.delivery {
+            self.count_delivery(delivery, again);
         }
         decision
     }
@@ -257,10 +268,24 @@ impl Core {
         });
     }
 
+    /// Counts a delivery. `again`: one was made under its key before.
+    fn count_delivery(&self, delivery: &Delivery, again: bool) {
+        self.tally.accepted.one_more();
+        let reading = &delivery.by.reading;
+        self.duplicates
+            .delivered(reading, again, delivery.at, self.retention);
+    }
+
     /// The answer that accepts a message.
     fn success(&self, attempt: &Attempt, name: &str, at: Duration) -> Reply {
         let submit = &self.profile.submit;
-        let body = self.written(&submit.answer, attempt, name, MessageStatus::Queued, at);
+        let body = self.written(
+            &submit.answer,
+            attempt,
+            name,
+            MessageStatus::Queued.as_str(),
+            at,
+        );
         Reply::json(submit.success, body)
     }
 
@@ -270,7 +295,7 @@ impl Core {
         template: &Template,
         attempt: &Attempt,
         name: &str,
-        status: MessageStatus,
+        status: &str,
         at: Duration,
     ) -> String {
         let reading = &attempt.reading;
@@ -279,7 +304,7 @@ impl Core {
             to: reading.to.as_deref(),
             from: attempt.sender.as_deref(),
             text: reading.text.as_deref(),
-            status: Some(status_word(status)),
+            status: Some(status),
             key: reading.key.as_deref(),
             customer: Some(&reading.customer),
             ..Filling::default()

@@ -85,6 +85,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/admin/clock", "GET, POST"),
     ("/admin/store", "GET"),
     ("/admin/callback", "GET, POST, DELETE"),
+    ("/admin/inbound", "POST"),
     ("/admin/reset", "POST"),
 ];
 

@@ -71,18 +71,17 @@ pub(crate) struct Ticket {
 }
 
 impl Ticket {
-    /// The attempt is answered for good.
+    /// The attempt is answered for good. True where another message was accepted under the key
+    /// before.
     pub(crate) fn settle(
         &mut self,
         answer: Option<Arc<Reply>>,
         message: Option<MessageId>,
         at: Duration,
-    ) {
-        if std::mem::take(&mut self.won) {
-            self.core
-                .ledger
-                .settle(&self.id, self.attempt, answer, message, at);
-        }
+    ) -> bool {
+        let won = std::mem::take(&mut self.won);
+        let ledger = &self.core.ledger;
+        won && ledger.settle(&self.id, self.attempt, answer, message, at)
     }
 
     /// The stake for somebody else to settle; nothing is left here but the key's name.
@@ -314,6 +313,7 @@ impl Core {
     }
 
     fn arrived(&self, attempt: &Arc<Attempt>) {
+        self.tally.arrived(attempt);
         self.observers.emit(|| EventKind::Arrived {
             attempt: attempt.id,
             connection: attempt.connection,

@@ -44,13 +44,14 @@ pub(crate) async fn carried(
     let core = line.core.clone();
     let mut parts = Vec::with_capacity(size);
     for element in 0..size {
-        let (attempt, standing) = core.arrive_submit(came.clone(), element);
+        let (attempt, mut standing) = core.arrive_submit(came.clone(), element);
         let Ok(attempt) = core.share(attempt, &standing).await else {
             // Those before it go on; of this request nobody knows more than that.
             return Err(Stop);
         };
+        let permit = core.admit(&attempt, &mut standing);
         line.carry_beside(attempt.clone());
-        let outcome = set_off(&core, &era, &attempt, standing, true);
+        let outcome = set_off(&core, &era, &attempt, (standing, permit), true);
         parts.push((attempt, outcome));
     }
     tokio::select! {

@@ -3,11 +3,7 @@
 //! Owns the order of what happens to one attempt: held, faulted, accepted, held, faulted,
 //! answered. It runs apart from the connection, so the work goes on when the client hangs up.
 
-use std::{
-    future::poll_fn,
-    sync::{Arc, atomic::Ordering},
-    task::Poll,
-};
+use std::{future::poll_fn, sync::Arc, task::Poll};
 
 use hyper::{
     StatusCode,
@@ -175,7 +171,7 @@ impl Carry {
 
     fn fired(&self, fault: u32) {
         let attempt = self.attempt.id;
-        self.core.counters.faults.fetch_add(1, Ordering::Relaxed);
+        self.core.tally.faults.one_more();
         self.core
             .observers
             .emit(|| EventKind::FaultFired { attempt, fault });

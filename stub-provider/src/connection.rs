@@ -8,7 +8,7 @@ use std::{
     convert::Infallible,
     future::poll_fn,
     pin::Pin,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -33,10 +33,12 @@ use crate::{
     era::Era,
     event::{End, EventKind},
     profile::lookup::Routed,
+    quota::Permit,
     record::{Arrival, Attempt},
     reply::Reply,
     request::{self, Unread},
     store::Refused,
+    tally::UnreadWhy,
     wire::{LastWords, Line, Wire},
 };
 
@@ -64,8 +66,7 @@ impl Drop for Closing {
             Some(End::ClientClosed) if self.end.is_none() && line.requests() > 0 => End::Answered,
             Some(end) => end,
         };
-        let counters = &line.core.counters;
-        counters.open_connections.fetch_sub(1, Ordering::Relaxed);
+        line.core.tally.open_connections.one_less();
         let connection = line.id;
         line.core
             .observers
@@ -76,10 +77,8 @@ impl Drop for Closing {
 /// Serves one connection to its end.
 pub(crate) async fn serve(line: Arc<Line>, era: Arc<Era>) {
     let core = line.core.clone();
-    core.counters.connections.fetch_add(1, Ordering::Relaxed);
-    core.counters
-        .open_connections
-        .fetch_add(1, Ordering::Relaxed);
+    core.tally.connections.one_more();
+    core.tally.open_connections.one_more();
     core.observers.emit(|| EventKind::ConnectionOpened {
         connection: line.id,
         peer: line.peer,
@@ -95,11 +94,12 @@ pub(crate) async fn serve(line: Arc<Line>, era: Arc<Era>) {
             if let Some(words) = line.last_words() {
                 closing.end = Some(last(&line, words).await);
             } else if line.unread() > 0 {
-                unread(&line, &reason(&error));
+                let (why, reason) = reason(&error);
+                unread(&line, why, &reason);
             }
         }
         Spoken::TooSlow => {
-            unread(&line, "it took too long");
+            unread(&line, UnreadWhy::Timeout, "it took too long");
             let refusal = Reply::problem(
                 StatusCode::REQUEST_TIMEOUT,
                 None,
@@ -168,9 +168,9 @@ async fn speak(line: &Arc<Line>, era: &Arc<Era>) -> Spoken {
     .await
 }
 
-fn unread(line: &Line, why: &str) {
-    line.core.counters.unread.fetch_add(1, Ordering::Relaxed);
-    let reason = format!("{} bytes of a request came: {why}", line.unread());
+fn unread(line: &Line, why: UnreadWhy, words: &str) {
+    line.core.tally.unread(why);
+    let reason = format!("{} bytes of a request came: {words}", line.unread());
     tracing::debug!(connection = line.id, %reason, "a request was not read whole");
     line.core.observers.emit(|| EventKind::Unread {
         connection: line.id,
@@ -178,15 +178,15 @@ fn unread(line: &Line, why: &str) {
     });
 }
 
-fn reason(error: &hyper::Error) -> String {
+fn reason(error: &hyper::Error) -> (UnreadWhy, String) {
     if error.is_incomplete_message() {
-        "the client broke off".into()
+        (UnreadWhy::Disconnect, "the client broke off".into())
     } else if error.is_parse_too_large() {
-        "its head is too large".into()
+        (UnreadWhy::TooLarge, "its head is too large".into())
     } else if error.is_parse() {
-        "it is not HTTP/1.1".into()
+        (UnreadWhy::Malformed, "it is not HTTP/1.1".into())
     } else {
-        error.to_string()
+        (UnreadWhy::Disconnect, error.to_string())
     }
 }
 
@@ -252,7 +252,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
     let body = match request::read(body, core.limits.body_bytes).await {
         Ok(body) => body,
         Err(Unread::TooLarge) => {
-            unread(&line, "its body is too large");
+            unread(&line, UnreadWhy::TooLarge, "its body is too large");
             line.next_request();
             let limit = core.limits.body_bytes;
             let reply = Reply::problem(
@@ -290,6 +290,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
             Err(Refused) => return Ok(whole(&line, &out_of_service(), false)),
         }
     }
+    let permit = core.admit(&attempt, &mut standing);
     line.carry(attempt.clone());
 
     // The short way: nothing is held or faulted, and the key is free or answered.
@@ -304,7 +305,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
     }
 
     // In a box of its own: hyper moves this future for each request, and the short way is short.
-    Box::pin(carried(line, era, attempt, standing)).await
+    Box::pin(carried(line, era, attempt, standing, permit)).await
 }
 
 /// The long way, through holds and faults.
@@ -313,9 +314,10 @@ async fn carried(
     era: Arc<Era>,
     attempt: Arc<Attempt>,
     standing: Standing,
+    permit: Option<Permit>,
 ) -> Answered {
     let core = line.core.clone();
-    let outcome = set_off(&core, &era, &attempt, standing, false);
+    let outcome = set_off(&core, &era, &attempt, (standing, permit), false);
     tokio::select! {
         biased;
         outcome = outcome => match outcome {
@@ -335,14 +337,17 @@ pub(crate) fn set_off(
     core: &Arc<Core>,
     era: &Arc<Era>,
     attempt: &Arc<Attempt>,
-    standing: Standing,
+    (standing, permit): (Standing, Option<Permit>),
     part: bool,
 ) -> oneshot::Receiver<Outcome> {
     let carry = Carry::new(core.clone(), era.clone(), attempt.clone(), standing, part);
     let (done, outcome) = oneshot::channel();
     let era = era.clone();
     core.tasks.spawn(core.work.track_future(async move {
-        if let Some(outcome) = era.over().run_until_cancelled(carry.run()).await {
+        let outcome = era.over().run_until_cancelled(carry.run()).await;
+        // Given back before the answer leaves.
+        drop(permit);
+        if let Some(outcome) = outcome {
             // Nobody listens any more where the client has hung up: the work is done all the same.
             let _ = done.send(outcome);
         }
@@ -356,6 +361,7 @@ pub(crate) async fn conclude(line: &Arc<Line>, attempt: &Attempt, outcome: Outco
         Outcome::Break { words, seen } => {
             if let Some(answer) = seen {
                 attempt.answering(answer.status);
+                line.core.tally.answering(attempt, answer.status);
                 line.core.observers.emit(|| EventKind::Answering {
                     attempt: attempt.id,
                     answer,
@@ -392,6 +398,7 @@ fn answer(
 pub(crate) fn answering(line: &Arc<Line>, attempt: &Attempt, reply: &Reply, replayed: bool) {
     let core = &line.core;
     attempt.answering(reply.status.as_u16());
+    core.tally.answering(attempt, reply.status.as_u16());
     core.observers.emit(|| {
         let mut seen = reply.seen();
         if replayed && let Some(name) = &core.profile.key.replay_header {

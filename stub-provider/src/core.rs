@@ -6,7 +6,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
@@ -16,19 +16,25 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     clock::Clock,
+    duplicates::Duplicates,
     fault::{FaultRule, Stage},
     hold::{HoldRule, Holds},
+    inbound::OptOuts,
     intent::Intents,
     ledger::Ledger,
+    life::LifeTimes,
     message::Naming,
     observers::Observers,
     profile::Profile,
     provider::Limits,
-    receipt::Receipts,
+    quota::{Quota, Quotas},
+    receipt::Accepted,
     record::Records,
     reply::Reply,
     rules::Rules,
     store::Store,
+    tally::Tally,
+    webhook::Webhooks,
 };
 
 /// One provider's state.
@@ -48,8 +54,14 @@ pub(crate) struct Core {
     pub(crate) naming: Naming,
     pub(crate) seed: u64,
     pub(crate) limits: Limits,
-    pub(crate) receipts: Receipts,
-    pub(crate) counters: Counters,
+    pub(crate) life: LifeTimes,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) accepted: Accepted,
+    pub(crate) opt_outs: OptOuts,
+    /// `None` where nothing is limited.
+    pub(crate) quotas: Option<Quotas>,
+    pub(crate) duplicates: Duplicates,
+    pub(crate) tally: Tally,
     /// Work that goes on whatever its client does.
     pub(crate) tasks: TaskTracker,
     /// Requests that are being worked on the long way, through holds and faults.
@@ -60,17 +72,6 @@ pub(crate) struct Core {
     eventful: AtomicBool,
 }
 
-/// What `/metrics` counts beside the records.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) connections: AtomicU64,
-    pub(crate) open_connections: AtomicU64,
-    pub(crate) replays: AtomicU64,
-    pub(crate) faults: AtomicU64,
-    pub(crate) unread: AtomicU64,
-    pub(crate) ended: AtomicU64,
-}
-
 /// What a [`Core`] is made from.
 pub(crate) struct Parts {
     pub(crate) profile: Arc<Profile>,
@@ -78,7 +79,9 @@ pub(crate) struct Parts {
     pub(crate) intents: Intents,
     pub(crate) seed: u64,
     pub(crate) limits: Limits,
-    pub(crate) receipts: Receipts,
+    pub(crate) life: LifeTimes,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) quota: Quota,
     pub(crate) clock: Clock,
     pub(crate) store: Store,
 }
@@ -101,8 +104,13 @@ impl Core {
             naming: Naming::new(parts.seed),
             seed: parts.seed,
             limits: parts.limits,
-            receipts: parts.receipts,
-            counters: Counters::default(),
+            life: parts.life,
+            webhooks: parts.webhooks,
+            accepted: Accepted::default(),
+            opt_outs: OptOuts::default(),
+            quotas: Quotas::new(parts.quota),
+            duplicates: Duplicates::default(),
+            tally: Tally::default(),
             tasks: TaskTracker::new(),
             work: TaskTracker::new(),
             stopping: CancellationToken::new(),
@@ -145,9 +153,5 @@ impl Core {
         if self.disturbed() {
             self.eventful.store(true, Ordering::Release);
         }
-    }
-
-    pub(crate) fn count_end(&self) {
-        self.counters.ended.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -251,6 +251,28 @@ pub enum MessageStatus {
     Delivered,
     /// Given up by the network.
     Undelivered,
+    /// Not delivered for as long as it was valid: it will not be any more.
+    Expired,
+}
+
+impl MessageStatus {
+    /// The word for it, in receipts and answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sent => "sent",
+            Self::Delivered => "delivered",
+            Self::Undelivered => "undelivered",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// Whether nothing comes after it.
+    #[must_use]
+    pub fn is_last(self) -> bool {
+        matches!(self, Self::Delivered | Self::Undelivered | Self::Expired)
+    }
 }
 
 /// One thing that goes wrong with receipts. `event` names the receipt; absent: every one.
@@ -261,7 +283,7 @@ pub enum ReceiptFault {
     Duplicate(OfReceipt),
     /// It comes late.
     Delay(ReceiptDelay),
-    /// `delivered` comes before `sent`.
+    /// The last state (`delivered`, say) comes before the one before it (`sent`).
     Reorder(Nothing),
     /// It never comes.
     Drop(OfReceipt),

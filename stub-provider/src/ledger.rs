@@ -90,6 +90,9 @@ struct Slot<A> {
     /// When the answer was stored.
     since: Duration,
     message: Option<MessageId>,
+    /// Whether a message was ever accepted under the key: the observer's knowledge, which no
+    /// crash takes away.
+    delivered: bool,
     /// What few keys have, kept apart so that the others stay small.
     rare: Option<Box<Rare>>,
 }
@@ -140,6 +143,7 @@ impl<A: Clone> Ledger<A> {
                     state: State::Working { attempt },
                     since: now,
                     message: None,
+                    delivered: false,
                     rare: None,
                 }));
                 (1, Claim::Won)
@@ -180,7 +184,7 @@ impl<A: Clone> Ledger<A> {
 
     /// The owner is done: stores its answer (or nothing, where `answer` is `None`) and the message
     /// that was accepted with it, and lets the others go on. Without effect for whoever does not
-    /// own the key.
+    /// own the key. True where another message was accepted under the key before.
     pub fn settle(
         &self,
         id: &KeyId,
@@ -188,23 +192,26 @@ impl<A: Clone> Ledger<A> {
         answer: Option<A>,
         message: Option<MessageId>,
         now: Duration,
-    ) {
+    ) -> bool {
+        let mut again = false;
         let waiters = {
             let Some(mut slot) = self.slots.get_mut(id) else {
-                return;
+                return again;
             };
             if !matches!(slot.state, State::Working { attempt: owner } if owner == attempt) {
-                return;
+                return again;
             }
-            slot.settle(attempt, answer, message, now);
+            again = slot.settle(attempt, answer, message, now);
             slot.waiters()
         };
         waiters.into_iter().for_each(Waker::wake);
+        again
     }
 
     /// The owner gives up without an answer: the key is free for the next one.
     pub fn release(&self, id: &KeyId, attempt: AttemptId) {
-        self.settle(id, attempt, None, None, Duration::ZERO);
+        // No message comes with it.
+        let _ = self.settle(id, attempt, None, None, Duration::ZERO);
     }
 
     /// Replaces the stored answer, if there is one.
@@ -279,7 +286,8 @@ impl<A: Clone> Ledger<A> {
             .entry(id)
             .or_insert_with(|| Box::new(Slot::vacant()));
         slot.fingerprint = settled.fingerprint;
-        slot.settle(settled.of, settled.answer, settled.message, settled.at);
+        // Counted when it happened.
+        let _ = slot.settle(settled.of, settled.answer, settled.message, settled.at);
     }
 
     /// Loses every key, owner, answer and message; only the count of requests stays, since it is
@@ -309,17 +317,19 @@ impl<A: Clone> Slot<A> {
             state: State::Vacant,
             since: Duration::ZERO,
             message: None,
+            delivered: false,
             rare: None,
         }
     }
 
+    /// True where another message was accepted before this one.
     fn settle(
         &mut self,
         of: AttemptId,
         answer: Option<A>,
         message: Option<MessageId>,
         now: Duration,
-    ) {
+    ) -> bool {
         self.state = match answer {
             Some(answer) => State::Stored {
                 answer,
@@ -329,12 +339,14 @@ impl<A: Clone> Slot<A> {
             None => State::Vacant,
         };
         self.since = now;
-        if message.is_some() {
-            let before = std::mem::replace(&mut self.message, message);
-            if let Some(before) = before {
-                self.rare().earlier.push(before);
-            }
+        if message.is_none() {
+            return false;
         }
+        let before = std::mem::replace(&mut self.message, message);
+        if let Some(before) = before {
+            self.rare().earlier.push(before);
+        }
+        std::mem::replace(&mut self.delivered, true)
     }
 
     fn rare(&mut self) -> &mut Rare {

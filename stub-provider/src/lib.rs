@@ -52,8 +52,9 @@
 //! | the API that is spoken, as data | [`profile`], [`place`], [`canonical`] |
 //! | what is wrong with a file, with its line | [`document`], [`diagnostic`] |
 //! | keys: one owner, one payload, one answer | [`ledger`], [`fingerprint`] |
-//! | what a client hears of its message later | [`receipt`], [`signature`] |
 //! | what outlives the process, when asked | [`store`] |
+//! | what becomes of a message, and what its client hears of it | [`life`], [`webhook`], [`signature`] |
+//! | how much a customer may ask for | [`quota`] |
 //! | the one time that all of this lives by | [`clock`] |
 //!
 //! A request comes in on a `connection` (whose socket is a `wire`), `arrival` enters it in the
@@ -71,37 +72,46 @@ pub mod fingerprint;
 pub mod hold;
 pub mod intent;
 pub mod ledger;
+pub mod life;
 pub mod message;
 pub mod place;
 pub mod profile;
 pub mod provider;
-pub mod receipt;
+pub mod quota;
 pub mod signature;
 pub mod store;
+pub mod webhook;
 
 mod accept;
 mod admin;
+mod admission;
 mod arrival;
 mod batch;
 mod carry;
 mod connection;
 mod core;
+mod duplicates;
 mod era;
+mod inbound;
 mod kept;
 mod key;
 mod observers;
+mod receipt;
 mod record;
 mod reply;
 mod request;
 mod rules;
 mod server;
+mod tally;
 mod template;
 mod wire;
 
 pub use clock::Clock;
 pub use hold::HoldRule;
 pub use intent::{ExpectedIntent, Intents};
+pub use life::LifeTimes;
 pub use profile::{Profile, ProfileError};
 pub use provider::{Config, Error, Limits, Provider};
-pub use receipt::ReceiptTimes;
+pub use quota::{Quota, Rate};
 pub use store::StoreConfig;
+pub use webhook::WebhookTimes;

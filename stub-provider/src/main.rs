@@ -10,7 +10,9 @@ use std::{
 };
 
 use clap::Parser;
-use stub_provider::{Config, Profile, Provider, ReceiptTimes, StoreConfig, duration::Span};
+use stub_provider::{
+    Config, LifeTimes, Profile, Provider, Quota, Rate, StoreConfig, WebhookTimes, duration::Span,
+};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Every request leaves a record that stays: the system's allocator spends more on them than the
@@ -51,6 +53,33 @@ struct Args {
     /// The time between two states of a message (queued, sent, delivered).
     #[arg(long, default_value = "200ms")]
     receipt_spacing: Span,
+    /// From acceptance to `queued`.
+    #[arg(long, default_value = "0s")]
+    queued_after: Span,
+    /// From `queued` to `sent`, in place of the spacing.
+    #[arg(long)]
+    sent_after: Option<Span>,
+    /// From `sent` to the last state, in place of the spacing.
+    #[arg(long)]
+    delivered_after: Option<Span>,
+    /// What has not come to its last state so long after acceptance is `expired`.
+    #[arg(long, default_value = "4h")]
+    validity: Span,
+    /// Send each receipt when its state is reached, though the one before it is not acknowledged.
+    #[arg(long)]
+    receipts_unordered: bool,
+    /// Submit requests of each customer in a time, replays too: 429 beyond. For example 10/s.
+    #[arg(long, value_name = "RATE")]
+    rate_limit: Option<Rate>,
+    /// Submit requests of each customer that are worked on at once: 429 beyond.
+    #[arg(long, value_name = "N")]
+    concurrency_limit: Option<u32>,
+    /// Messages that are accepted from each customer in a day (UTC): 429 beyond.
+    #[arg(long, value_name = "N")]
+    daily_quota: Option<u64>,
+    /// Messages of one sender that are accepted and not `sent` yet: 429 and code 21611 beyond.
+    #[arg(long, value_name = "N")]
+    queue_limit: Option<u32>,
     /// Decides message ids.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -133,11 +162,23 @@ async fn run(args: Args) -> miette::Result<()> {
         callback: args.callback,
         allow_remote_callback: args.callback_any,
         webhook_secret: args.webhook_secret,
-        receipts: ReceiptTimes {
-            spacing: args.receipt_spacing.0,
+        life: LifeTimes {
+            accepted: args.queued_after.0,
+            queued: args.sent_after.unwrap_or(args.receipt_spacing).0,
+            sent: args.delivered_after.unwrap_or(args.receipt_spacing).0,
+            validity: args.validity.0,
+        },
+        webhooks: WebhookTimes {
             retry_base: Duration::from_millis(500),
             retry_cap: Duration::from_secs(30),
-            ..ReceiptTimes::default()
+            in_order: !args.receipts_unordered,
+            ..WebhookTimes::default()
+        },
+        quota: Quota {
+            rate: args.rate_limit,
+            concurrency: args.concurrency_limit,
+            daily: args.daily_quota,
+            queue: args.queue_limit,
         },
         store: match (args.data_dir, args.store) {
             (Some(dir), _) => StoreConfig::Disk {

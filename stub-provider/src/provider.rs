@@ -13,10 +13,12 @@ use crate::{
     fault::{FaultRule, Stage},
     hold::HoldRule,
     intent::Intents,
+    life::LifeTimes,
     profile::Profile,
-    receipt::{ReceiptTimes, Receipts},
+    quota::Quota,
     server,
     store::{Store, StoreConfig, StoreError},
+    webhook::{WebhookTimes, Webhooks},
 };
 
 /// What is bounded, and how far.
@@ -68,8 +70,12 @@ pub struct Config {
     pub allow_remote_callback: bool,
     /// What receipts are signed with.
     pub webhook_secret: String,
-    /// When receipts are sent.
-    pub receipts: ReceiptTimes,
+    /// How long a message stays in each state.
+    pub life: LifeTimes,
+    /// How webhooks (receipts, inbound messages) are sent.
+    pub webhooks: WebhookTimes,
+    /// What each customer may ask for, in place of what the profile says.
+    pub quota: Quota,
     /// What is bounded.
     pub limits: Limits,
     /// The clock that it lives by.
@@ -90,7 +96,9 @@ impl Default for Config {
             callback: None,
             allow_remote_callback: false,
             webhook_secret: "stub-provider".into(),
-            receipts: ReceiptTimes::default(),
+            life: LifeTimes::default(),
+            webhooks: WebhookTimes::default(),
+            quota: Quota::default(),
             limits: Limits::default(),
             clock: Clock::default(),
             store: StoreConfig::Memory,
@@ -158,12 +166,12 @@ impl Provider {
     /// Where the address cannot be listened on, the callback is not allowed, or the store cannot
     /// be used.
     pub async fn start(config: Config) -> Result<Self, Error> {
-        let receipts = Receipts::new(
+        let webhooks = Webhooks::new(
             config.webhook_secret,
             config.allow_remote_callback,
-            config.receipts,
+            config.webhooks,
         );
-        receipts.set_callback(config.callback.as_deref())?;
+        webhooks.set_callback(config.callback.as_deref())?;
         let fail = |source| Error::Listen {
             addr: config.listen,
             source,
@@ -173,11 +181,13 @@ impl Provider {
             retention: config
                 .retention
                 .unwrap_or_else(|| config.profile.retention()),
+            quota: config.quota.or(config.profile.quota),
             profile: config.profile,
             intents: config.intents,
             seed: config.seed,
             limits: config.limits,
-            receipts,
+            life: config.life,
+            webhooks,
             clock: config.clock,
             store,
         }));
@@ -247,7 +257,7 @@ impl Provider {
     /// its client may have hung up), or a receipt is still to come or not acknowledged yet.
     #[must_use]
     pub fn has_work_under_way(&self) -> bool {
-        !self.core.work.is_empty() || self.core.receipts.under_way()
+        !self.core.work.is_empty() || self.core.webhooks.under_way()
     }
 
     /// Stops: refuses new connections, lets what is under way come to its end within the grace

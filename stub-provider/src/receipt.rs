@@ -1,172 +1,89 @@
 //! Receipts: what the provider reports about a message afterwards.
 //!
-//! Owns when each state of a message is reported, to whom, signed how, and that it is tried again
-//! until it is acknowledged. What the true state is depends on time alone.
+//! Owns which message gets which receipts with which faults, and carrying them in their order.
+//! The states and their times are [`crate::life`]'s; signing and repeating are
+//! [`crate::webhook`]'s.
 
-use std::{
-    net::IpAddr,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use dashmap::DashMap;
-use http_body_util::Full;
-use hyper::{Method, Uri, header};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
-
-use tokio_util::task::TaskTracker;
 
 use crate::{
     core::Core,
     event::EventKind,
     fault::{MessageStatus, ReceiptFault},
-    provider::Error,
-    record::{Delivery, status_word},
-    signature::sign,
+    life::{Fate, Station, word_at},
+    place::{self, Content, Place},
+    record::{Attempt, Delivery},
+    webhook::acknowledges,
 };
 
 mod plan;
 
 use plan::{Receipt, plan};
 
-/// When receipts are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReceiptTimes {
-    /// Between two states of a message.
-    pub spacing: Duration,
-    /// Before the first repetition of a receipt that was not acknowledged; doubled each time.
-    pub retry_base: Duration,
-    /// The longest wait before a repetition.
-    pub retry_cap: Duration,
-    /// How long an acknowledgement is waited for (real time).
-    pub timeout: Duration,
-}
+/// Accepted messages, counted by key or recipient where no intents are known: which one a fault
+/// is for.
+#[derive(Debug, Default)]
+pub(crate) struct Accepted(DashMap<String, u32>);
 
-impl Default for ReceiptTimes {
-    /// Short times, for a provider inside a test.
-    fn default() -> Self {
-        Self {
-            spacing: Duration::from_millis(15),
-            retry_base: Duration::from_millis(50),
-            retry_cap: Duration::from_secs(5),
-            timeout: Duration::from_secs(2),
-        }
-    }
-}
-
-/// Where receipts go, and how.
-pub(crate) struct Receipts {
-    callback: RwLock<Option<Uri>>,
-    remote: bool,
-    secret: String,
-    times: ReceiptTimes,
-    client: Client<HttpConnector, Full<Bytes>>,
-    /// Whoever carries a receipt that is not acknowledged yet.
-    couriers: TaskTracker,
-    /// Accepted messages, counted by key or recipient where no intents are known.
-    accepted: DashMap<String, u32>,
-}
-
-impl Receipts {
-    pub(crate) fn new(secret: String, remote: bool, times: ReceiptTimes) -> Self {
-        Self {
-            callback: RwLock::new(None),
-            remote,
-            secret,
-            times,
-            client: Client::builder(TokioExecutor::new()).build_http(),
-            couriers: TaskTracker::new(),
-            accepted: DashMap::new(),
-        }
-    }
-
-    /// Where receipts go from now on; `None`: nowhere.
-    pub(crate) fn set_callback(&self, url: Option<&str>) -> Result<(), Error> {
-        let uri = url.map(|url| self.checked(url)).transpose()?;
-        *self
-            .callback
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = uri;
-        Ok(())
-    }
-
-    pub(crate) fn callback(&self) -> Option<Uri> {
-        self.callback
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn checked(&self, url: &str) -> Result<Uri, Error> {
-        let wrong = |why: &str| Error::Callback {
-            url: url.to_owned(),
-            why: why.to_owned(),
-        };
-        let uri: Uri = url.parse().map_err(|_| wrong("it is not a URL"))?;
-        if uri.scheme_str() != Some("http") {
-            return Err(wrong("it does not start with http://"));
-        }
-        let host = uri.host().ok_or_else(|| wrong("it names no host"))?;
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let loopback =
-            bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
-        if !loopback && !self.remote {
-            return Err(wrong(
-                "it is not on this machine, and remote callbacks are not allowed",
-            ));
-        }
-        Ok(uri)
-    }
-
-    /// Whether any receipt is still to come, or not acknowledged yet.
-    pub(crate) fn under_way(&self) -> bool {
-        !self.couriers.is_empty()
-    }
-
+impl Accepted {
     pub(crate) fn forget(&self) {
-        self.accepted.clear();
+        self.0.clear();
     }
 }
 
 impl Core {
-    /// The state of a message now.
-    pub(crate) fn status(&self, delivery: &Delivery) -> MessageStatus {
-        let spacing = self.receipts.times.spacing;
+    /// The state of a message now, as clients see it.
+    pub(crate) fn status(&self, delivery: &Delivery) -> &'static str {
         let age = self.clock.now().saturating_sub(delivery.at);
-        if age < spacing {
-            MessageStatus::Queued
-        } else if age < spacing * 2 {
-            MessageStatus::Sent
-        } else {
-            self.last_status(delivery)
-        }
+        word_at(&self.stations(delivery), age)
     }
 
-    fn last_status(&self, delivery: &Delivery) -> MessageStatus {
+    fn stations(&self, delivery: &Delivery) -> Vec<Station> {
         let to = delivery.by.reading.to.as_deref().unwrap_or_default();
-        if self
-            .profile
-            .undelivered_to
-            .iter()
-            .any(|number| number == to)
-        {
-            MessageStatus::Undelivered
+        let is_of = |numbers: &[String]| numbers.iter().any(|number| number == to);
+        let fate = if is_of(&self.profile.undelivered_to) {
+            Fate::Undelivered
+        } else if is_of(&self.profile.expires_to) {
+            Fate::Unreachable
         } else {
-            MessageStatus::Delivered
+            Fate::Delivered
+        };
+        self.life.stations(fate, self.validity(&delivery.by))
+    }
+
+    /// How long a message is worth delivering: what its request's body says in whole seconds, where
+    /// the profile names a place for it, or else what the provider was started with.
+    pub(crate) fn validity(&self, attempt: &Attempt) -> Duration {
+        // Read again only when asked: most messages never say.
+        let place = &self.profile.submit.validity;
+        if *place == Place::None {
+            return self.life.validity;
         }
+        let [said] = place::read(
+            [place],
+            &Content {
+                headers: &hyper::HeaderMap::new(),
+                query: "",
+                body: attempt.request.body(),
+                element: 0,
+            },
+        );
+        said.and_then(|seconds| seconds.parse().ok())
+            .map_or(self.life.validity, Duration::from_secs)
     }
 
     /// Starts the receipts of a message that was just accepted. Returns at once, but for receipts
     /// that a fault puts before the response.
     pub(crate) async fn report(self: &Arc<Self>, delivery: &Delivery) {
-        if self.receipts.callback().is_none() {
+        if self.webhooks.callback().is_none() {
             return;
         }
         let nth = self.nth_accepted(delivery);
+        if !self.webhooks.has_room() {
+            return;
+        }
         let faults = self.rules.of_receipts(&delivery.by, nth);
         let down = faults.iter().find_map(|(id, fault)| match fault {
             ReceiptFault::Down(down) => Some((*id, delivery.at.saturating_add(down.lasts.0))),
@@ -178,13 +95,7 @@ impl Core {
             name: self.naming.name(delivery.id),
             down,
         };
-        let times = self.receipts.times;
-        let receipts = plan(
-            self.last_status(delivery),
-            times.spacing,
-            &courier.name,
-            &faults,
-        );
+        let receipts = plan(&self.stations(delivery), &courier.name, &faults);
         let (first, later): (Vec<_>, Vec<_>) = receipts
             .into_iter()
             .partition(|receipt| receipt.before_response.is_some());
@@ -194,23 +105,32 @@ impl Core {
                 .into_iter()
                 .for_each(|id| courier.fired(id));
             // The response waits for one try, not for the acknowledgement.
-            if !courier.attempt(&receipt, 1).await {
+            let body = courier.body(&receipt, receipt.status);
+            let answered = self.webhooks.try_once(self, &body).await;
+            courier.tried(&receipt, 1, answered);
+            if !acknowledges(answered) {
                 let courier = courier.clone();
-                self.spawn(async move {
-                    courier.repeat(&receipt, 2).await;
+                self.send_on(async move {
+                    let base = courier.core.webhooks.times.retry_base;
+                    courier.core.clock.sleep(base).await;
+                    courier.insist(&receipt, 2).await;
                 });
             }
         }
-        let (late, orderly): (Vec<_>, Vec<_>) = later.into_iter().partition(|r| r.late);
-        for receipt in late {
+        let in_order = self.webhooks.times.in_order;
+        let (alone, orderly): (Vec<_>, Vec<_>) =
+            later.into_iter().partition(|r| r.late || !in_order);
+        for receipt in alone {
             let courier = courier.clone();
-            self.spawn(async move { courier.deliver(receipt).await });
+            self.send_on(async move { courier.deliver(receipt).await });
         }
-        self.spawn(async move {
-            for receipt in orderly {
-                courier.deliver(receipt).await;
-            }
-        });
+        if !orderly.is_empty() {
+            self.send_on(async move {
+                for receipt in orderly {
+                    courier.deliver(receipt).await;
+                }
+            });
+        }
     }
 
     fn nth_accepted(&self, delivery: &Delivery) -> u32 {
@@ -220,18 +140,9 @@ impl Core {
         }
         let of = reading.key.as_ref().or(reading.to.as_ref());
         let what = format!("{}\0{}", reading.customer, of.map_or("", String::as_str));
-        let mut count = self.receipts.accepted.entry(what).or_insert(0);
+        let mut count = self.accepted.0.entry(what).or_insert(0);
         *count += 1;
         *count
-    }
-
-    /// Work that ends with the provider.
-    fn spawn(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
-        let stopping = self.stopping.clone();
-        let work = self.receipts.couriers.track_future(work);
-        drop(self.tasks.spawn(async move {
-            stopping.run_until_cancelled(work).await;
-        }));
     }
 }
 
@@ -256,41 +167,31 @@ impl Courier {
         }
         if let Some(id) = receipt.forged {
             self.fired(id);
-            self.forge(&receipt).await;
+            let body = self.body(&receipt, MessageStatus::Undelivered);
+            self.core.webhooks.forge(&self.core, &body).await;
         }
-        let tries = self.repeat(&receipt, 1).await;
+        let tries = self.insist(&receipt, 1).await;
         if let Some(id) = receipt.duplicate {
             self.fired(id);
-            self.repeat(&receipt, tries + 1).await;
+            self.insist(&receipt, tries.saturating_add(1)).await;
         }
     }
 
     /// Tries until the receipt is acknowledged; how many tries there were by then.
-    async fn repeat(&self, receipt: &Receipt, from: u32) -> u32 {
-        let times = self.core.receipts.times;
-        let mut wait = times.retry_base;
-        if from > 1 && receipt.before_response.is_some() {
-            self.core.clock.sleep(wait).await;
-        }
+    async fn insist(&self, receipt: &Receipt, from: u32) -> u32 {
         if let Some((id, until)) = self.down
             && self.core.clock.now() < until
         {
             self.fired(id);
             self.core.clock.sleep_until(until).await;
         }
-        let mut tries = from;
-        while !self.attempt(receipt, tries).await {
-            self.core.clock.sleep(wait).await;
-            wait = (wait * 2).min(times.retry_cap);
-            tries += 1;
-        }
-        tries
+        let body = self.body(receipt, receipt.status);
+        let tried = |nth, answered| self.tried(receipt, nth, answered);
+        let webhooks = &self.core.webhooks;
+        webhooks.insist(&self.core, &body, from, tried).await
     }
 
-    /// One try; whether it was acknowledged.
-    async fn attempt(&self, receipt: &Receipt, attempt: u32) -> bool {
-        let body = self.body(&receipt.event_id, receipt.status);
-        let answered = self.post(body, &self.core.receipts.secret).await;
+    fn tried(&self, receipt: &Receipt, attempt: u32, answered: Option<u16>) {
         self.core.observers.emit(|| EventKind::ReceiptSent {
             message: self.name.clone(),
             event_id: receipt.event_id.clone(),
@@ -298,58 +199,31 @@ impl Courier {
             attempt,
             answered,
         });
-        answered.is_some_and(|status| (200..300).contains(&status))
     }
 
-    /// A copy by somebody who does not know the secret.
-    async fn forge(&self, receipt: &Receipt) {
-        let body = self.body(&receipt.event_id, MessageStatus::Undelivered);
-        let guess = format!("not {}", self.core.receipts.secret);
-        self.post(body, &guess).await;
-    }
-
-    fn body(&self, event_id: &str, status: MessageStatus) -> String {
-        let core = &self.core;
-        let at = core.clock.timestamp(core.clock.now());
+    /// The same bytes at every try.
+    fn body(&self, receipt: &Receipt, status: MessageStatus) -> String {
+        let since = match receipt.before_response {
+            Some(_) => Duration::ZERO,
+            None => receipt.reached,
+        };
+        let at = self.delivery.at.saturating_add(since);
         serde_json::json!({
-            "event_id": event_id,
+            "type": "receipt",
+            "event_id": receipt.event_id,
+            "sequence": receipt.sequence,
             "message_id": self.name,
             "idempotency_key": self.delivery.by.reading.key,
             "to": self.delivery.by.reading.to,
-            "status": status_word(status),
-            "timestamp": at.to_string(),
+            "status": status.as_str(),
+            "timestamp": self.core.clock.timestamp(at).to_string(),
         })
         .to_string()
     }
 
-    /// The status that answered; `None`: nobody knows whether it arrived.
-    async fn post(&self, body: String, secret: &str) -> Option<u16> {
-        let core = &self.core;
-        let callback = core.receipts.callback()?;
-        let unix = core.clock.unix(core.clock.now()).as_secs();
-        let request = hyper::Request::builder()
-            .method(Method::POST)
-            .uri(callback)
-            .header(header::CONTENT_TYPE, "application/json")
-            .header("x-signature", sign(secret, unix, body.as_bytes()))
-            .body(Full::from(body))
-            .ok()?;
-        let sent = core.receipts.client.request(request);
-        match tokio::time::timeout(core.receipts.times.timeout, sent).await {
-            Ok(Ok(response)) => Some(response.status().as_u16()),
-            Ok(Err(error)) => {
-                tracing::debug!(%error, "a receipt could not be handed over");
-                None
-            }
-            Err(_) => {
-                tracing::debug!("a receipt was not acknowledged in time");
-                None
-            }
-        }
-    }
-
     fn fired(&self, fault: u32) {
         let attempt = self.delivery.by.id;
+        self.core.tally.faults.one_more();
         self.core
             .observers
             .emit(|| EventKind::FaultFired { attempt, fault });

@@ -17,7 +17,6 @@ use tokio::sync::Notify;
 
 use crate::{
     event::{AttemptId, ConnectionId, End, Reading},
-    fault::MessageStatus,
     kept::Kept,
     message::MessageId,
 };
@@ -253,16 +252,6 @@ pub(crate) struct Delivery {
     pub(crate) by: Arc<Attempt>,
     /// The provider's clock.
     pub(crate) at: Duration,
-}
-
-/// A status as clients see it.
-pub(crate) fn status_word(status: MessageStatus) -> &'static str {
-    match status {
-        MessageStatus::Queued => "queued",
-        MessageStatus::Sent => "sent",
-        MessageStatus::Delivered => "delivered",
-        MessageStatus::Undelivered => "undelivered",
-    }
 }
 
 /// A member of a [`Numbered`] list, which knows its own number.

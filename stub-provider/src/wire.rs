@@ -147,7 +147,7 @@ impl Line {
         for attempt in attempt.into_iter().chain(beside) {
             if attempt.finish(end) {
                 self.core.store.ended(&attempt);
-                self.core.count_end();
+                self.core.tally.ended(&attempt, end);
                 self.core.observers.emit(|| EventKind::Ended {
                     attempt: attempt.id,
                     end,

@@ -203,9 +203,10 @@ async fn metrics_count_what_happened() {
     let metrics = ask(provider.addr(), &get("/metrics")).await;
     let text = String::from_utf8(metrics.body).expect("text");
     for line in [
-        "attempts 3",
-        "deliveries 1",
-        "replays_total 2",
+        "attempts_on_record 3",
+        "deliveries_on_record 1",
+        "attempts_total{endpoint=\"POST /v1/messages\"} 3",
+        "replays_total{endpoint=\"POST /v1/messages\"} 2",
         "connections_total 4",
     ] {
         assert!(

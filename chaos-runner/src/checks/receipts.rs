@@ -64,9 +64,12 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 .collect();
             let said_so = !forged
                 && pair[1].outcome == Some(Outcome::Failed)
-                && before
-                    .iter()
-                    .any(|r| r.status == MessageStatus::Undelivered);
+                && before.iter().any(|r| {
+                    matches!(
+                        r.status,
+                        MessageStatus::Undelivered | MessageStatus::Expired
+                    )
+                });
             if back && !said_so && !before.is_empty() {
                 let mut evidence: Vec<u64> =
                     before.last().map(|r| r.mark.seq).into_iter().collect();

@@ -3,10 +3,7 @@
 
 use std::fmt::Write as _;
 
-use stub_provider::{
-    event::End,
-    fault::{MessageStatus, RequestKind},
-};
+use stub_provider::{event::End, fault::RequestKind};
 
 use super::words::cut;
 use crate::{
@@ -238,7 +235,7 @@ fn row(view: &View<'_>, event: &Event, intent: Option<usize>, shown: &[u64]) -> 
             Some(Drawn::Arrow {
                 from: PROVIDER,
                 to: CLIENT,
-                label: format!("receipt: {}", receipt(*status)),
+                label: format!("receipt: {}", status.as_str()),
                 lost: false,
             })
         }
@@ -369,15 +366,6 @@ fn named(process: &Process) -> String {
         Process::Setup => "setup".into(),
         Process::Submit(intent) => format!("submit command of intent {intent}"),
         Process::Worker(n) => format!("worker {n}"),
-    }
-}
-
-fn receipt(status: MessageStatus) -> &'static str {
-    match status {
-        MessageStatus::Queued => "queued",
-        MessageStatus::Sent => "sent",
-        MessageStatus::Delivered => "delivered",
-        MessageStatus::Undelivered => "undelivered",
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
     accept::out_of_service,
     core::Core,
     duration::Span,
+    inbound::Inbound,
     place::form_fields,
     reply::Reply,
     rules::{WrittenRule, written},
@@ -33,6 +34,7 @@ pub(super) async fn post(core: &Arc<Core>, path: &str, body: &[u8]) -> Reply {
             Ok(set) => set_callback(core, Some(&set.url)),
             Err(reply) => reply,
         },
+        "/admin/inbound" => inbound(core, body),
         _ => bad("nothing can be set here"),
     }
 }
@@ -100,12 +102,12 @@ struct CallbackBody {
 }
 
 pub(super) fn callback(core: &Core) -> Reply {
-    let url = core.receipts.callback().map(|uri| uri.to_string());
+    let url = core.webhooks.callback().map(|uri| uri.to_string());
     show::json(&json!({ "url": url }))
 }
 
 pub(super) fn set_callback(core: &Core, url: Option<&str>) -> Reply {
-    match core.receipts.set_callback(url) {
+    match core.webhooks.set_callback(url) {
         Ok(()) => callback(core),
         Err(error) => bad(&error.to_string()),
     }
@@ -122,13 +124,37 @@ fn failed(unkept: Unkept, what: &str) -> Reply {
     )
 }
 
-/// Forgets keys, attempts, deliveries, faults and holds.
+/// A phone sends a message.
+fn inbound(core: &Arc<Core>, body: &[u8]) -> Reply {
+    match read::<Inbound>(body) {
+        Ok(message) if message.from.trim().is_empty() => bad("`from` is the phone that writes"),
+        Ok(message) => {
+            let keyword = core.hear(&message);
+            let shown = json!({
+                "from": message.from,
+                "to": message.to,
+                "customer": message.customer,
+                "keyword": keyword,
+            });
+            Reply::value(StatusCode::CREATED, &shown)
+        }
+        Err(reply) => reply,
+    }
+}
+
+/// Forgets keys, attempts, deliveries, faults, holds, who has opted out, and what was used of
+/// quotas. The clock and the callback stay.
 pub(super) async fn reset(core: &Core) -> Reply {
     core.remove_faults(None);
     core.lift_holds();
     core.ledger.clear();
     core.keyless.clear();
-    core.receipts.forget();
+    core.accepted.forget();
+    core.opt_outs.forget();
+    core.duplicates.forget();
+    if let Some(quotas) = &core.quotas {
+        quotas.forget();
+    }
     core.records.clear();
     match core.store.cleared(core.records.next_numbers()).await {
         Ok(()) => show::json(&Value::Object(serde_json::Map::new())),

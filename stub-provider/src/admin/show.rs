@@ -14,7 +14,7 @@ use crate::{
     duration::Span,
     event::{Event, EventKind},
     place::form_fields,
-    record::{Attempt, Delivery, status_word},
+    record::{Attempt, Delivery},
     reply::Reply,
     rules::written,
     store::Refused,
@@ -48,7 +48,7 @@ fn message(core: &Core, delivery: &Delivery) -> Value {
         "customer": by.reading.customer,
         "idempotency_key": by.reading.key,
         "attempt": by.id,
-        "status": status_word(core.status(delivery)),
+        "status": core.status(delivery),
         "at": time(core, delivery.at),
     })
 }

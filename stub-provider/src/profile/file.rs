@@ -11,7 +11,7 @@ use serde::{
     de::{self, MapAccess, value::MapAccessDeserializer},
 };
 
-use crate::{duration::Span, place::Place};
+use crate::{duration::Span, place::Place, quota::Quota};
 
 /// A profile: everything in which one provider's API differs from another's. A path can hold
 /// `{segments}`. A template holds `{gaps}`: in JSON a gap between quotes is text, and one outside
@@ -44,6 +44,9 @@ pub struct ProfileFile {
     /// What is reported about a message afterwards.
     #[serde(default)]
     pub(super) receipts: ReceiptsFile,
+    /// What each customer may ask for; absent: as much as it likes.
+    #[serde(default)]
+    pub(super) limits: Quota,
     /// Numbers that are refused for good, beside those that every profile refuses; a number of
     /// those that stands here too is answered as it says here.
     #[serde(default)]
@@ -84,6 +87,9 @@ pub(super) struct SubmitFile {
     pub(super) sender: Option<Place>,
     /// Where the words stand.
     pub(super) text: Place,
+    /// Where it says for how many whole seconds the message is worth delivering; absent: nowhere.
+    #[serde(default)]
+    pub(super) validity: Option<Place>,
     /// How numbers are written.
     #[serde(default)]
     pub(super) numbers: NumberForm,
@@ -517,6 +523,9 @@ impl Default for AuthenticationFile {
 pub(super) struct ReceiptsFile {
     /// What is sent to these numbers never arrives; absent: to those of every profile.
     pub(super) undelivered_to: Option<Vec<String>>,
+    /// What is sent to these numbers stays `sent` for as long as it is valid and is `expired`
+    /// then; absent: to those of every profile.
+    pub(super) expires_to: Option<Vec<String>>,
 }
 
 /// `refused`: a number that is refused for good.

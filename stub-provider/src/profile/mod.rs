@@ -22,6 +22,7 @@ use crate::{
     diagnostic::FileError,
     document::{Document, Problems},
     place::Place,
+    quota::Quota,
     template::Template,
 };
 
@@ -31,7 +32,7 @@ pub(crate) mod errors;
 mod file;
 mod key;
 pub(crate) mod lookup;
-mod numbers;
+pub(crate) mod numbers;
 mod path;
 mod reference;
 mod resolve;
@@ -83,6 +84,8 @@ pub struct Profile {
     pub(crate) errors: ErrorRules,
     pub(crate) authentication: Authentication,
     pub(crate) undelivered_to: Vec<String>,
+    pub(crate) expires_to: Vec<String>,
+    pub(crate) quota: Quota,
     pub(crate) refused: Vec<Refused>,
 }
 
@@ -96,6 +99,7 @@ pub(crate) struct SubmitRules {
     pub(crate) recipient: Place,
     pub(crate) sender: Place,
     pub(crate) text: Place,
+    pub(crate) validity: Place,
     pub(crate) numbers: NumberForm,
     pub(crate) success: StatusCode,
     pub(crate) answer: Template,

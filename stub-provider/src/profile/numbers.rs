@@ -56,6 +56,12 @@ pub(super) fn undelivered_to(own: ReceiptsFile) -> Vec<String> {
         .unwrap_or_default()
 }
 
+/// The numbers of phones that cannot be reached.
+pub(super) fn expires_to(own: &ReceiptsFile) -> Vec<String> {
+    let own = own.expires_to.clone();
+    own.or(shared().receipts.expires_to).unwrap_or_default()
+}
+
 /// Whether a message to or from such a number is refused for good.
 pub(super) fn refusal<'r>(
     all: &'r [Refused],

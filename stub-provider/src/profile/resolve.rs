@@ -74,6 +74,8 @@ pub(super) fn profile(file: ProfileFile, p: &mut Problems<'_, '_>) -> Option<Pro
         key: key?,
         errors: errors?,
         authentication: authentication?,
+        quota: file.limits,
+        expires_to: numbers::expires_to(&file.receipts),
         undelivered_to: numbers::undelivered_to(file.receipts),
         refused: numbers::refused(file.refused),
     };
@@ -309,6 +311,7 @@ fn submit(file: SubmitFile, unit: KeyUnit, p: &mut Problems<'_, '_>) -> Option<S
         request: request?,
         recipient: file.recipient,
         sender: file.sender.unwrap_or(Place::None),
+        validity: file.validity.unwrap_or(Place::None),
         text: file.text,
         numbers: file.numbers,
         success: success?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::{
     fault::{MessageStatus, ReceiptFault},
-    record::status_word,
+    life::Station,
 };
 
 /// One receipt on its way.
@@ -14,7 +14,11 @@ use crate::{
 pub(super) struct Receipt {
     pub(super) status: MessageStatus,
     pub(super) event_id: String,
-    /// How long after acceptance it is due.
+    /// Its place among the states of its message, from 1.
+    pub(super) sequence: u32,
+    /// How long after acceptance the state is reached.
+    pub(super) reached: Duration,
+    /// How long after acceptance the receipt is due.
     pub(super) due: Duration,
     /// Late on its own account: the others do not wait for it.
     pub(super) late: bool,
@@ -25,24 +29,26 @@ pub(super) struct Receipt {
     pub(super) fired: Vec<u32>,
 }
 
-/// The receipts of one message, with the faults that act on each.
+/// The receipts of one message, with the faults that act on each, in the order in which they are
+/// due.
 pub(super) fn plan(
-    last: MessageStatus,
-    spacing: Duration,
+    stations: &[Station],
     name: &str,
     faults: &[(u32, ReceiptFault)],
 ) -> Vec<Receipt> {
-    let mut receipts: Vec<Receipt> = [MessageStatus::Queued, MessageStatus::Sent, last]
-        .into_iter()
-        .zip(0u32..)
-        .map(|(status, nth)| Receipt {
-            status,
+    let mut receipts: Vec<Receipt> = stations
+        .iter()
+        .zip(1u32..)
+        .map(|(station, sequence)| Receipt {
+            status: station.status,
             event_id: format!(
                 "evt_{}_{}",
                 name.trim_start_matches("msg_"),
-                status_word(status)
+                station.status.as_str()
             ),
-            due: spacing * nth,
+            sequence,
+            reached: station.reached,
+            due: station.reached,
             late: false,
             before_response: None,
             duplicate: None,
@@ -57,10 +63,12 @@ pub(super) fn plan(
         };
         match fault {
             ReceiptFault::Reorder(_) => {
-                let (sent, last) = (receipts[1].due, receipts[2].due);
-                receipts[1].due = last;
-                receipts[2].due = sent;
-                receipts[2].fired.push(*id);
+                if let [.., before, last] = receipts.as_mut_slice() {
+                    std::mem::swap(&mut before.due, &mut last.due);
+                    last.fired.push(*id);
+                    // The places too: both may be due at once.
+                    std::mem::swap(before, last);
+                }
             }
             ReceiptFault::Delay(delay) => {
                 for receipt in receipts.iter_mut().filter(|r| named(delay.event, r)) {
@@ -102,19 +110,24 @@ mod tests {
     use crate::{
         duration::Span,
         fault::{Nothing, OfReceipt, ReceiptDelay},
+        life::{Fate, LifeTimes},
     };
+
+    fn life() -> Vec<Station> {
+        let times = LifeTimes {
+            queued: Duration::from_millis(10),
+            sent: Duration::from_millis(10),
+            ..LifeTimes::default()
+        };
+        times.stations(Fate::Delivered, times.validity)
+    }
 
     fn statuses(faults: &[ReceiptFault]) -> Vec<MessageStatus> {
         let faults: Vec<_> = faults.iter().cloned().map(|fault| (1, fault)).collect();
-        plan(
-            MessageStatus::Delivered,
-            Duration::from_millis(10),
-            "msg_1",
-            &faults,
-        )
-        .into_iter()
-        .map(|receipt| receipt.status)
-        .collect()
+        plan(&life(), "msg_1", &faults)
+            .into_iter()
+            .map(|receipt| receipt.status)
+            .collect()
     }
 
     use MessageStatus::{Delivered, Queued, Sent};
@@ -133,6 +146,31 @@ mod tests {
     }
 
     #[test]
+    fn reorder_acts_on_states_that_are_reached_at_once_and_leaves_their_numbers() {
+        let at_once = LifeTimes {
+            queued: Duration::ZERO,
+            sent: Duration::ZERO,
+            ..LifeTimes::default()
+        };
+        let stations = at_once.stations(Fate::Delivered, at_once.validity);
+        let receipts = plan(
+            &stations,
+            "msg_1",
+            &[(7, ReceiptFault::Reorder(Nothing {}))],
+        );
+        let seen: Vec<_> = receipts.iter().map(|r| (r.status, r.sequence)).collect();
+        assert_eq!(seen, [(Queued, 1), (Delivered, 3), (Sent, 2)]);
+    }
+
+    #[test]
+    fn a_life_of_one_state_has_nothing_to_reorder() {
+        let never = LifeTimes::default().stations(Fate::Delivered, Duration::ZERO);
+        let receipts = plan(&never, "msg_1", &[(7, ReceiptFault::Reorder(Nothing {}))]);
+        assert_eq!(receipts.len(), 1);
+        assert!(receipts[0].fired.is_empty());
+    }
+
+    #[test]
     fn a_delayed_receipt_is_overtaken() {
         let late = ReceiptFault::Delay(ReceiptDelay {
             event: Some(Queued),
@@ -144,7 +182,8 @@ mod tests {
     #[test]
     fn a_fault_without_an_event_is_for_every_receipt() {
         let all = [(7, ReceiptFault::Drop(OfReceipt::default()))];
-        let receipts = plan(Delivered, Duration::ZERO, "msg_1", &all);
+        let receipts = plan(&life(), "msg_1", &all);
+        assert_eq!(receipts.len(), 3);
         assert!(receipts.iter().all(|receipt| receipt.drop == Some(7)));
     }
 }

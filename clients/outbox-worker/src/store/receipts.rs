@@ -18,7 +18,7 @@ pub struct Receipt {
     /// Whose phone it is about.
     #[serde(default)]
     pub to: String,
-    /// `queued`, `sent`, `delivered` or `undelivered`.
+    /// `queued`, `sent`, or one of the ends: `delivered`, `undelivered`, `expired`.
     pub status: String,
 }
 
@@ -41,7 +41,7 @@ fn rank(status: &str) -> i64 {
     match status {
         "queued" => 1,
         "sent" => 2,
-        "delivered" | "undelivered" => 3,
+        "delivered" | "undelivered" | "expired" => 3,
         _ => 0,
     }
 }
@@ -110,7 +110,8 @@ impl Store {
             sqlx::query(
                 "update sms_outbox set delivery = case
                      when $4 > case delivery when 'queued' then 1 when 'sent' then 2
-                                             when 'delivered' then 3 when 'undelivered' then 3 else 0 end
+                                             when 'delivered' then 3 when 'undelivered' then 3
+                                             when 'expired' then 3 else 0 end
                      then $3 else delivery end,
                      provider_id = coalesce(provider_id, $2)
                  where id = $1",

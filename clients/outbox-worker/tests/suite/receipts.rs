@@ -18,6 +18,8 @@ on_both_databases!(
     a_late_receipt_does_not_take_the_delivery_back,
     a_receipt_with_a_bad_signature_has_no_effect,
     a_receipt_that_no_message_bears_is_kept,
+    an_expired_message_was_accepted_and_stays_expired,
+    a_message_from_a_phone_is_acknowledged_and_changes_nothing,
     a_receipt_that_cannot_be_read_is_refused,
     a_receipt_before_the_response_ends_the_retries,
     another_worker_takes_the_port_over,
@@ -163,6 +165,24 @@ fn a_receipt_that_no_message_bears_is_kept(lab: &Lab) {
         200
     );
     assert_eq!(lab.query("select event_id from sms_receipt"), ["evt_1"]);
+    assert_eq!(lab.status("login-1").0, "unknown");
+}
+
+fn an_expired_message_was_accepted_and_stays_expired(lab: &Lab) {
+    let (endpoint, _worker, key) = an_unknown_message(lab);
+    for (event, status) in [("evt_3", "expired"), ("evt_2", "sent")] {
+        assert_eq!(endpoint.send(SECRET, &receipt(event, &key, status)), 200);
+        assert_eq!(delivery(lab), "expired", "after {status}");
+    }
+    assert_eq!(lab.status("login-1"), ("sent".to_owned(), 5));
+}
+
+fn a_message_from_a_phone_is_acknowledged_and_changes_nothing(lab: &Lab) {
+    let (endpoint, _worker, _) = an_unknown_message(lab);
+    let body = r#"{"type":"inbound","event_id":"evt_in_1","from":"+12025550142","body":"STOP"}"#;
+    assert_eq!(endpoint.send("another secret", body), 401);
+    assert_eq!(endpoint.send(SECRET, body), 200);
+    assert!(lab.query("select event_id from sms_receipt").is_empty());
     assert_eq!(lab.status("login-1").0, "unknown");
 }
 
