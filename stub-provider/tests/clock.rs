@@ -19,6 +19,8 @@ const REAL: &[(&str, &str)] = &[
         "webhook.rs",
         "how long a socket takes over an acknowledgement",
     ),
+    ("store/disk.rs", "when a directory was made, for people"),
+    ("store/queue.rs", "how long a commit waits for more to share it"),
     ("admin/show.rs", "how long a caller of the admin API waits"),
 ];
 
