@@ -20,7 +20,10 @@ const REAL: &[(&str, &str)] = &[
         "how long a socket takes over an acknowledgement",
     ),
     ("store/disk.rs", "when a directory was made, for people"),
-    ("store/queue.rs", "how long a commit waits for more to share it"),
+    (
+        "store/queue.rs",
+        "how long a commit waits for more to share it",
+    ),
     ("admin/show.rs", "how long a caller of the admin API waits"),
 ];
 
