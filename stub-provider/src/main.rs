@@ -10,6 +10,7 @@ use std::{
 };
 
 use clap::Parser;
+use stub_provider::diagnostic::did_you_mean;
 use stub_provider::{
     Config, LifeTimes, Profile, Provider, Quota, Rate, StoreConfig, WebhookTimes, duration::Span,
 };
@@ -221,9 +222,12 @@ fn profile(named: &str) -> miette::Result<Arc<Profile>> {
     let looks_like_a_file = path.extension().is_some() || path.components().count() > 1;
     if !looks_like_a_file && !Path::new(named).exists() {
         let known: Vec<_> = Profile::names().collect();
+        let guess = did_you_mean(named, known.iter().copied())
+            .map(|guess| format!("did you mean `{guess}`? "))
+            .unwrap_or_default();
         return Err(miette::miette!(
             help = format!(
-                "built in: {}; anything else is the path of a file",
+                "{guess}built in: {}; anything else is the path of a file",
                 known.join(", ")
             ),
             "there is no profile `{named}`"

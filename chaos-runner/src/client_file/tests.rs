@@ -134,6 +134,44 @@ fn a_command_that_is_not_there_is_an_error_that_points_at_its_line() {
 }
 
 #[test]
+fn a_profile_is_built_in_or_a_file_beside_the_client_file() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let with = |profile: &str| {
+        let source = format!(
+            "name = \"a\"\n[submit]\ncommand = [\"./send\"]\n[provider]\nprofile = \"{profile}\"\n"
+        );
+        ClientFile::parse(&source, "client.toml", dir.path())
+    };
+    let built_in = with("telnyx").expect("a built-in profile");
+    assert_eq!(built_in.profile.name(), "telnyx");
+    assert!(
+        with("twilio")
+            .expect("one without keys")
+            .has(Need::Key)
+            .is_err()
+    );
+
+    let source = stub_provider::Profile::source_of("v1").expect("a built-in profile");
+    let own = source.replacen("\"v1\"", "\"mine\"", 1);
+    std::fs::write(dir.path().join("mine.toml"), &own).expect("a file");
+    let mine = with("mine.toml").expect("a profile file");
+    assert_eq!(mine.profile.name(), "mine");
+
+    let wrong = own.replacen("binds ", "bind ", 1);
+    std::fs::write(dir.path().join("wrong.toml"), wrong).expect("a file");
+    let error = with("wrong.toml").expect_err("a slip in the profile");
+    assert_eq!(
+        (error.line(), error.marked()),
+        (Some(5), Some("\"wrong.toml\""))
+    );
+    let report = error.report(false);
+    assert!(report.contains("did you mean `binds`?"), "{report}");
+
+    let error = with("telnix").expect_err("a slip in the name");
+    assert!(error.report(false).contains("did you mean `telnyx`?"));
+}
+
+#[test]
 fn a_bare_command_is_a_client() {
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let client = ClientFile::for_command(&words("true {to} {body}")).expect("true is in PATH");

@@ -288,7 +288,10 @@ impl Profile {
     /// The header that marks a stored answer, in lower case.
     #[must_use]
     pub fn replay_header(&self) -> Option<&str> {
-        self.key.replay_header.as_ref().map(|name| name.as_str())
+        self.key
+            .replay_header
+            .as_ref()
+            .map(hyper::header::HeaderName::as_str)
     }
 
     /// How long a stored answer is kept.

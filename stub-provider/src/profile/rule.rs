@@ -4,7 +4,10 @@
 //! rules in words. Keeping them is the provider's; checking them at another provider is not done
 //! here.
 
-use std::{fmt, str::FromStr};
+use std::{
+    fmt::{self, Write as _},
+    str::FromStr,
+};
 
 use super::{
     Binds, KeyForm, KeyScope, KeyShape, KeyUnit, Profile, Replays, StatusClass, errors::Row,
@@ -123,7 +126,7 @@ impl Profile {
     }
 
     fn rule(&self, rule: Rule) -> String {
-        if !self.has_key() && self.rules_of_keys(rule) {
+        if !self.has_key() && Self::is_about_keys(rule) {
             return match rule {
                 Rule::Key => "there is none",
                 Rule::Missing => "delivered as a new message, each time",
@@ -173,7 +176,7 @@ impl Profile {
     }
 
     /// Whether a rule is about keys, and says nothing where there are none.
-    fn rules_of_keys(&self, rule: Rule) -> bool {
+    fn is_about_keys(rule: Rule) -> bool {
         !matches!(rule, Rule::Errors | Rule::Authentication | Rule::Lookup)
     }
 
@@ -187,10 +190,10 @@ impl Profile {
         };
         if key.shape == KeyShape::Any {
             let least = key.min_length.max(1);
-            words.push_str(&format!(", {least} to {} bytes", key.max_length));
+            let _ = write!(words, ", {least} to {} bytes", key.max_length);
         }
         if let Some(characters) = &key.characters {
-            words.push_str(&format!(", of `{characters}`"));
+            let _ = write!(words, ", of `{characters}`");
         }
         words
     }
@@ -198,7 +201,7 @@ impl Profile {
     fn replay_in_words(&self) -> String {
         let key = &self.key;
         let frees = |class| key.frees.contains(&class);
-        let freed = match (frees(StatusClass::Refused), frees(StatusClass::Failed)) {
+        let leaves = match (frees(StatusClass::Refused), frees(StatusClass::Failed)) {
             (true, true) => "; an error frees the key",
             (true, false) => "; an answer 4xx frees the key",
             (false, true) => "; an answer 5xx frees the key",
@@ -211,10 +214,10 @@ impl Profile {
             .unwrap_or_default();
         match key.replays {
             Replays::Everything => {
-                format!("the stored status and body, success or error{header}{freed}")
+                format!("the stored status and body, success or error{header}{leaves}")
             }
-            Replays::Successes => format!("the stored status and body{header}{freed}"),
-            Replays::Nothing => format!("{}{freed}", row_in_words(&self.errors.used)),
+            Replays::Successes => format!("the stored status and body{header}{leaves}"),
+            Replays::Nothing => format!("{}{leaves}", row_in_words(&self.errors.used)),
         }
     }
 }
@@ -222,10 +225,10 @@ impl Profile {
 fn row_in_words(row: &Row) -> String {
     let mut words = row.status.as_u16().to_string();
     if let Some(code) = &row.code {
-        words.push_str(&format!(" `{code}`"));
+        let _ = write!(words, " `{code}`");
     }
     if let Some(wait) = row.retry_after {
-        words.push_str(&format!(", `Retry-After` {wait}"));
+        let _ = write!(words, ", `Retry-After` {wait}");
     }
     words
 }
