@@ -148,7 +148,7 @@ impl Shared {
         let pool = |most| {
             PgPoolOptions::new()
                 .max_connections(most)
-                .acquire_timeout(Duration::from_secs(60))
+                .acquire_timeout(Duration::from_mins(1))
         };
         let noting = pool(connections.div_ceil(2).max(2))
             .connect_with(options.clone())
