@@ -37,6 +37,7 @@
 //! # Ok::<(), chaos_runner::diagnostic::FileError>(())
 //! ```
 
+pub mod audit;
 pub mod bug_kind;
 pub mod checks;
 pub mod cli;

@@ -35,6 +35,10 @@ fn main() -> process::ExitCode {
             }
             Err(error) => Err(CommandError::from(error)),
         },
+        Command::Audit(arguments) => {
+            log(cli.output.verbosity());
+            return arguments.execute(cli.output).into();
+        }
         Command::List(arguments) => arguments.run(),
         Command::Show(arguments) => arguments.run(),
         Command::Init(arguments) => arguments.run(),

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chaos_runner::{bug_kind, cli, schema};
+use chaos_runner::{audit, bug_kind, cli, schema};
 use serde_json::Value;
 
 fn repository() -> PathBuf {
@@ -41,6 +41,7 @@ fn the_committed_references_are_those_of_the_types() {
     assert_committed("docs/profile-reference.md", &schema::profile_reference());
     assert_committed("docs/profiles.md", &stub_provider::profile::reference());
     assert_committed("docs/bug-kinds.md", &bug_kind::reference());
+    assert_committed("docs/audit.md", &audit::reference());
     assert_committed("docs/command-line.md", &cli::reference());
 }
 

@@ -3,6 +3,7 @@
 //! Owns the arguments of every command and turns those of `run` into [`RunOptions`]. Running is
 //! the run's.
 
+mod audit;
 mod execute;
 mod init;
 mod list;
@@ -15,6 +16,7 @@ use std::io;
 use anstream::ColorChoice;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
+pub use audit::AuditArgs;
 pub use init::InitArgs;
 pub use list::ListArgs;
 pub use run::{RunArgs, RunOptions, Toxiproxy};
@@ -44,6 +46,8 @@ pub struct Cli {
 pub enum Command {
     /// Run scenarios against a client and judge it.
     Run(RunArgs),
+    /// Check whether a provider keeps what its profile promises about idempotency keys.
+    Audit(AuditArgs),
     /// Name the scenarios.
     List(ListArgs),
     /// Print a scenario as it is written, or what becomes of it.

@@ -358,6 +358,14 @@ impl Profile {
         refuses.then(|| (&self.errors.used).into())
     }
 
+    /// A recipient that is refused for good; `None`: there is none.
+    #[must_use]
+    pub fn refused_recipient(&self) -> Option<&str> {
+        self.refused
+            .iter()
+            .find_map(|refused| refused.to.as_deref())
+    }
+
     /// What a request without a credential gets; `None`: it needs none.
     #[must_use]
     pub fn unauthorised(&self) -> Option<ErrorAnswer> {
