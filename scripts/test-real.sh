@@ -7,6 +7,8 @@ echo "== tests on PostgreSQL"
 STUB_REPLICA_ROUNDS=${STUB_REPLICA_ROUNDS:-20} cargo test --workspace -- --ignored
 echo "== the suite on PostgreSQL, embedded engine"
 target/debug/chaos-runner run --client clients/outbox-worker/client-postgres.toml
+echo "== honest clients in other languages"
+scripts/clients.sh shell-curl rust-reqwest
 echo "== the suite on SQLite, real Toxiproxy at $TOXIPROXY"
 target/debug/chaos-runner run --client clients/outbox-worker/client.toml --toxiproxy "$TOXIPROXY"
 echo "== the Toxiproxy clients of other languages, on the embedded engine"
