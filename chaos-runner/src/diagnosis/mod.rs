@@ -87,6 +87,11 @@ pub enum Standing {
     Known(String),
     /// The scenario is meant to catch it.
     Expected,
+    /// It rests on what the client did when, and the client was without a processor for so long.
+    Doubtful {
+        /// Microseconds.
+        starved_us: u64,
+    },
     /// It is less grave than what the run is asked to fail on, or a mere note.
     Minor,
 }
