@@ -190,6 +190,31 @@ bug_kinds! {
 }
 
 impl BugKind {
+    /// Whether it is a matter of when the client did something, so that a machine without time for
+    /// the client can look like it.
+    #[must_use]
+    pub fn rests_on_time(self) -> bool {
+        matches!(
+            self,
+            Self::KeyOutlived
+                | Self::InFlightMishandled
+                | Self::PermanentRetried
+                | Self::RetryableGivenUp
+                | Self::RetryAfterIgnored
+                | Self::RetryAfterMisread
+                | Self::NoJitter
+                | Self::NoBackoff
+                | Self::LayeredRetries
+                | Self::LeaseTooShort
+                | Self::SweeperTooEager
+                | Self::NoClaimLock
+                | Self::SentAfterDeadline
+                | Self::Stuck
+                | Self::LostMessage
+                | Self::UnexpectedOutcome
+        )
+    }
+
     /// Whether it names a symptom that no kind explains.
     #[must_use]
     pub fn is_symptom(self) -> bool {

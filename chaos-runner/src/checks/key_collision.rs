@@ -42,9 +42,10 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                     && a.intent.is_some()
                     && a.intent != attempt.intent
                     // With equal words a retry of the first looks like the second, unless the
-                    // first was done.
-                    && (reply_by(view, a, attempt.arrived.seq) == Reply::Success
-                        || !alike.contains(&a.intent.unwrap_or_default()))
+                    // first was done and there are too few keys for all.
+                    && (!alike.contains(&a.intent.unwrap_or_default())
+                        || !enough_keys(view, &alike)
+                            && reply_by(view, a, attempt.arrived.seq) == Reply::Success)
             });
             if let Some(other) = other {
                 let across_customers = view
@@ -68,6 +69,16 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         }
     }
     seen
+}
+
+/// Whether intents that nothing on the wire tells apart bear as many keys as they are.
+fn enough_keys(view: &View<'_>, alike: &[usize]) -> bool {
+    let keys: BTreeSet<&str> = alike
+        .iter()
+        .flat_map(|intent| view.tries(*intent))
+        .filter_map(|attempt| attempt.key)
+        .collect();
+    keys.len() >= alike.len()
 }
 
 #[cfg(test)]
@@ -125,6 +136,30 @@ mod tests {
             seen.symptoms.iter().map(|s| s.kind).collect::<Vec<_>>(),
             [SymptomKind::CredentialOfAnotherCustomer]
         );
+    }
+
+    #[test]
+    fn equal_words_need_as_many_keys_as_there_are_messages() {
+        let alike = |second| {
+            let history = tale("alike", 2)
+                .given(|h| {
+                    let first = h.intents[0].clone();
+                    h.intents[1].to = first.to;
+                    h.intents[1].body = first.body;
+                })
+                .ask(1, Some("a"))
+                .accept()
+                .ask(2, Some(second))
+                .accept()
+                // The second's retry, by count the first's.
+                .ask(1, Some(second))
+                .replay(2)
+                .answer(201)
+                .all_sent();
+            check(&View::new(&history)).symptoms.len()
+        };
+        assert_eq!(alike("b"), 0);
+        assert_ne!(alike("a"), 0);
     }
 
     #[test]

@@ -55,8 +55,33 @@ fn refused_for_its_content(view: &View<'_>, intent: usize, retry: &Retry<'_, '_>
 
 #[cfg(test)]
 mod tests {
+    use stub_provider::duration::Span;
+
     use super::*;
     use crate::{history::builder::tale, intent::Outcome};
+
+    #[test]
+    fn an_answer_that_the_client_had_no_patience_left_for_was_perhaps_not_read() {
+        let hung_up_after = |millis| {
+            tale("400", 1)
+                .given(|h| h.client.policy.read_timeout = Some(Span::from_millis(300)))
+                .ask(1, Some("k"))
+                .refuse(400)
+                .wait(millis)
+                .hang_up()
+                .ask(1, Some("k"))
+                .replay(1)
+                .answer(400)
+                .believe(1, Outcome::Failed)
+                .settle()
+        };
+        let kinds = |history| -> Vec<SymptomKind> {
+            let seen = check(&View::new(&history));
+            seen.symptoms.into_iter().map(|s| s.kind).collect()
+        };
+        assert_eq!(kinds(hung_up_after(290)), []);
+        assert_eq!(kinds(hung_up_after(20)), [SymptomKind::PermanentRetried]);
+    }
 
     #[test]
     fn one_request_passes() {

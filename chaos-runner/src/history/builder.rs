@@ -117,6 +117,22 @@ impl Tale {
         self
     }
 
+    /// Lets time pass in which the client has no processor.
+    pub(crate) fn starve(self, millis: u64) -> Self {
+        let for_us = millis * 1_000;
+        self.wait(millis).push(EventKind::Starved { for_us })
+    }
+
+    /// The client closes the connection of the last request.
+    pub(crate) fn hang_up(self) -> Self {
+        let (provider, connection) = (self.provider, self.connection);
+        self.push(EventKind::ConnectionClosed {
+            provider,
+            connection,
+            end: End::ClientClosed,
+        })
+    }
+
     /// Hands an intent to the client, which says yes or no.
     pub(crate) fn submit(self, intent: usize, submission: Submission, accepted: bool) -> Self {
         let expires = self.history.intents[intent - 1]

@@ -387,6 +387,11 @@ pub enum EventKind {
         /// The limit in microseconds.
         limit_us: u64,
     },
+    /// The client was ready to run and had no processor.
+    Starved {
+        /// For how long since this was last looked at, in microseconds.
+        for_us: u64,
+    },
     /// A word of the harness on something that it could not do.
     Remark {
         /// The word.

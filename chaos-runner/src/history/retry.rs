@@ -10,7 +10,7 @@ use stub_provider::event::End;
 use super::{
     Submission,
     reply::{Reply, reply, reply_by},
-    view::{AttemptView, View},
+    view::{AttemptView, Mark, View},
 };
 
 /// A wait from which on a refused request counts as retried late, in microseconds: what a key
@@ -192,13 +192,10 @@ fn cause(view: &View<'_>, intent: usize, from: &AttemptView<'_>, to: &AttemptVie
     if seen != Reply::Success && retention_passed(view, intent, from, to) {
         return Cause::Retention;
     }
-    let stood_still = view
-        .pauses
-        .iter()
-        .any(|m| (from.arrived.seq..to.arrived.seq).contains(&m.seq));
+    if seen != Reply::BrokenSuccess && perhaps_unread(view, from, to) {
+        return Cause::Ambiguous;
+    }
     match seen {
-        // The answer came while nobody could read it, and perhaps nobody did in time.
-        Reply::Success if stood_still => Cause::Ambiguous,
         Reply::Success => Cause::Success,
         Reply::BrokenSuccess => Cause::BrokenSuccess,
         Reply::Refused(_) => {
@@ -215,6 +212,31 @@ fn cause(view: &View<'_>, intent: usize, from: &AttemptView<'_>, to: &AttemptVie
         Reply::Permanent(_) => Cause::Permanent,
         Reply::Ambiguous => Cause::Ambiguous,
     }
+}
+
+/// Whether the answer may have come when nobody read it any more: the client stood still, or had
+/// hung up after about as long as it waits for an answer.
+fn perhaps_unread(view: &View<'_>, from: &AttemptView<'_>, to: &AttemptView<'_>) -> bool {
+    let between = |mark: &Mark| (from.arrived.seq..to.arrived.seq).contains(&mark.seq);
+    if view.pauses.iter().any(between) {
+        return true;
+    }
+    let Some(patience) = view.history.client.policy.read_timeout else {
+        return false;
+    };
+    let connection = view.connection(from.provider, from.connection);
+    let begun = match connection.opened {
+        Some(opened) if from.nth_on_connection == 1 => opened,
+        _ => from.arrived,
+    };
+    // On a machine that is short of time the client's own clock runs ahead of what the provider
+    // sees of it.
+    let long = patience.0.as_micros() * 2 / 3;
+    connection.closed.is_some_and(|(closed, end)| {
+        matches!(end, End::Answered | End::ClientClosed | End::ClientReset)
+            && between(&closed)
+            && u128::from(closed.at_us.saturating_sub(begun.at_us)) >= long
+    })
 }
 
 fn receipt_between(view: &View<'_>, from: &AttemptView<'_>, to: &AttemptView<'_>) -> bool {

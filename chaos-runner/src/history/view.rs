@@ -33,6 +33,8 @@ pub struct View<'h> {
     pub applied: Vec<(Mark, u32)>,
     /// When one of the client's processes was started, and which.
     pub started: Vec<(Mark, &'h Process)>,
+    /// When the client had been without a processor, and for how long, in microseconds.
+    pub starved: Vec<(Mark, u64)>,
     /// When the time limit was reached.
     pub timed_out: Option<Mark>,
     /// The time of the last event, in microseconds.
@@ -59,6 +61,7 @@ impl<'h> View<'h> {
             fired: Vec::new(),
             applied: Vec::new(),
             started: Vec::new(),
+            starved: Vec::new(),
             timed_out: None,
             end_us: last.map_or(0, |e| e.at_us),
             last_seq: last.map_or(0, |e| e.seq),
@@ -140,6 +143,7 @@ impl<'h> View<'h> {
                     attempts: None,
                 });
             }
+            EventKind::Starved { for_us } => self.starved.push((mark, *for_us)),
             EventKind::TimedOut { .. } => self.timed_out = Some(mark),
             other => self.note_attempt(mark, other),
         }
@@ -391,6 +395,26 @@ impl<'h> View<'h> {
             .map(|f| &f.action)
             .collect::<Vec<_>>()
             .into_iter()
+    }
+
+    /// How long the client was without a processor in a span of time, all in microseconds.
+    #[must_use]
+    pub fn starved_us(&self, from_us: u64, to_us: u64) -> u64 {
+        self.starved
+            .iter()
+            .filter(|(mark, for_us)| {
+                mark.at_us >= from_us && mark.at_us.saturating_sub(*for_us) <= to_us
+            })
+            .map(|(_, for_us)| for_us)
+            .sum()
+    }
+
+    /// When an event was seen, in microseconds.
+    #[must_use]
+    pub fn time_of(&self, seq: u64) -> Option<u64> {
+        let events = &self.history.events;
+        let place = events.binary_search_by_key(&seq, |event| event.seq).ok()?;
+        Some(events[place].at_us)
     }
 
     /// Whether any declared fault acted.

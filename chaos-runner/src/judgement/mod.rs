@@ -7,6 +7,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crate::{
+    bug_kind::BugKind,
     checks::waits_as_told,
     diagnosis::{Finding, Judged, Standing, diagnose},
     history::{History, view::View},
@@ -116,6 +117,11 @@ fn result(
             let expected = &history.expect.findings;
             for finding in &mut findings {
                 finding.standing = standing(finding, expected, rules);
+                if finding.standing == Standing::Counts
+                    && let Some(starved_us) = doubt(finding, &judged.view)
+                {
+                    finding.standing = Standing::Doubtful { starved_us };
+                }
             }
             let caught: BTreeSet<&str> = findings.iter().map(|f| f.kind.as_str()).collect();
             missed = expected
@@ -130,6 +136,8 @@ fn result(
                 Verdict::Inconclusive(why)
             } else if counts {
                 Verdict::Fail
+            } else if let Some(why) = findings.iter().find_map(doubtful) {
+                Verdict::Inconclusive(why)
             } else if let Some(why) = nothing_to_say(judged, &reached) {
                 Verdict::Inconclusive(why)
             } else if missed.is_empty() {
@@ -169,6 +177,42 @@ fn standing(finding: &Finding, expected: &[String], rules: &Rules) -> Standing {
     } else {
         Standing::Counts
     }
+}
+
+/// How much before a finding's first event the client's own time can have begun to run, in
+/// microseconds.
+const BEFORE_US: u64 = 500_000;
+/// How long a client must have been without a processor for its timing to prove nothing, in
+/// microseconds.
+const STARVED_US: u64 = 150_000;
+
+/// How long the client was without a processor while a finding came about that rests on when it
+/// did what; `None` where that was too short to matter, or the finding rests on facts.
+fn doubt(finding: &Finding, view: &View<'_>) -> Option<u64> {
+    let delivered_once = || view.intents().all(|i| view.deliveries(i.number).len() < 2);
+    let rests_on_time = finding.kind.rests_on_time()
+        // Delivered once, where the time for it was over.
+        || finding.kind == BugKind::DuplicateDelivery && delivered_once();
+    if !rests_on_time {
+        return None;
+    }
+    let times = || finding.evidence.iter().filter_map(|seq| view.time_of(*seq));
+    let from = times().min()?.saturating_sub(BEFORE_US);
+    let to = times().max()?;
+    let starved = view.starved_us(from, to);
+    (starved >= STARVED_US.max((to - from) / 4)).then_some(starved)
+}
+
+/// What a finding that proves nothing means for the scenario.
+fn doubtful(finding: &Finding) -> Option<String> {
+    let Standing::Doubtful { starved_us } = finding.standing else {
+        return None;
+    };
+    Some(format!(
+        "it looks like {}, but the client was without a processor for {} ms meanwhile: run it on a quieter machine, or with fewer --jobs",
+        finding.kind,
+        starved_us / 1_000
+    ))
 }
 
 /// Why nothing can be said of a history in which nothing is wrong.

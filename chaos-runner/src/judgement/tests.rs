@@ -95,6 +95,38 @@ fn inconclusive(history: History) -> String {
     }
 }
 
+/// The same, with the second request after a span in which the client had no processor.
+fn impolite_after(starved: u64) -> History {
+    tale("impolite", 1)
+        .ask(1, Some("k"))
+        .suffer(respond(Stage::BeforeAccept, 429))
+        .answer_with(429, &[("retry-after", "2")])
+        .starve(starved)
+        .ask(1, Some("k"))
+        .accept()
+        .all_sent()
+}
+
+#[test]
+fn a_client_without_a_processor_is_not_blamed_for_its_timing() {
+    assert_eq!(verdict(impolite_after(20)), Verdict::Fail);
+    let Verdict::Inconclusive(why) = verdict(impolite_after(400)) else {
+        panic!("its timing proves nothing");
+    };
+    assert!(
+        why.contains("retry-after-ignored") && why.contains("400 ms"),
+        "{why}"
+    );
+    let two_keys = tale("double", 1)
+        .ask(1, Some("a"))
+        .refuse(503)
+        .starve(400)
+        .ask(1, Some("b"))
+        .accept()
+        .all_sent();
+    assert_eq!(verdict(two_keys), Verdict::Fail, "that rests on facts");
+}
+
 #[test]
 fn an_honest_client_passes_and_exits_0() {
     let suite = judged(vec![honest()], &strict());

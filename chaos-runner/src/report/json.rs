@@ -108,6 +108,7 @@ fn finding(result: &ScenarioResult, finding: &Finding) -> Value {
             Standing::Counts => "counts",
             Standing::Known(_) => "known",
             Standing::Expected => "expected",
+            Standing::Doubtful { .. } => "doubtful",
             Standing::Minor => "minor",
         },
         "or_narrower": finding.or_narrower,

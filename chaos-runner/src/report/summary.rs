@@ -60,6 +60,7 @@ fn reasons(result: &ScenarioResult) -> Vec<String> {
                 Standing::Counts => String::new(),
                 Standing::Known(reason) => format!(" (known: {reason})"),
                 Standing::Expected => " (as the scenario expects)".to_owned(),
+                Standing::Doubtful { .. } => " (doubtful: the client had no processor)".to_owned(),
                 Standing::Minor => format!(" ({}, does not count)", finding.severity),
             };
             said.push(format!("{}{narrower}{standing}", finding.kind));
@@ -150,7 +151,7 @@ fn let_through(finding: &Finding) -> bool {
     match finding.standing {
         Standing::Known(_) => true,
         Standing::Minor => finding.severity > Severity::Note,
-        Standing::Counts | Standing::Expected => false,
+        Standing::Counts | Standing::Expected | Standing::Doubtful { .. } => false,
     }
 }
 

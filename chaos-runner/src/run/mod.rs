@@ -29,6 +29,7 @@ mod ports;
 mod process;
 mod ready;
 mod recorder;
+mod starvation;
 pub mod suite;
 mod timers;
 mod toxiproxy;

@@ -132,6 +132,11 @@ impl Running {
         Ok(running)
     }
 
+    /// The number of its first process.
+    pub fn id(&self) -> i32 {
+        self.group
+    }
+
     /// Sends a signal to the whole group, unless its first process has ended. Returns whether it
     /// was sent.
     ///

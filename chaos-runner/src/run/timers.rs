@@ -21,6 +21,11 @@ pub enum Due {
         /// Which fault ends.
         fault: u32,
     },
+    /// Let everything pass that was blocked while the client stood still.
+    Unblock {
+        /// For which fault.
+        fault: u32,
+    },
     /// Start a process (again).
     Start(Process),
     /// Let a stopped process go on.

@@ -37,6 +37,7 @@ impl Lab {
                 fault.id
             );
             self.recorder.record(EventKind::Remark { text });
+            self.unblock(fault.id)?;
             return Ok(false);
         }
         let mut waits = false;
@@ -88,6 +89,7 @@ impl Lab {
                         fault: fault.id,
                     };
                     self.timers.at(Instant::now() + pause.lasts.0, due);
+                    self.unblock_after(fault.id, pause.lasts.0);
                 }
             }
         }
@@ -143,13 +145,16 @@ impl Lab {
 
     /// A process is gone: if it was to be killed, its exit says whether it was. One that ended
     /// by itself before the signal came is not run again, and the fault has not acted.
-    pub(super) fn on_killed(&mut self, process: &Process, exit: Exit) {
+    pub(super) fn on_killed(&mut self, process: &Process, exit: Exit) -> Result<(), Error> {
         let (of_it, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.kills)
             .into_iter()
             .partition(|kill| kill.process == *process);
         // Of several workers that one fault kills, the first says that it acted.
         self.kills = others;
         for kill in of_it {
+            if !self.kills.iter().any(|other| other.fault == kill.fault) {
+                self.unblock_unopened(kill.fault)?;
+            }
             if exit.is_some() {
                 self.client.restarting.remove(process);
                 self.too_late(kill.fault);
@@ -165,6 +170,7 @@ impl Lab {
                 });
             }
         }
+        Ok(())
     }
 
     fn too_late(&mut self, fault: u32) {

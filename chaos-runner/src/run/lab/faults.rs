@@ -1,7 +1,7 @@
 //! Which fault is due at what was just seen, at exactly its attempt.
 //!
 //! Owns the way from an observation to the faults that the harness itself puts in place: toxics
-//! ([`super::toxics`]), cut links ([`super::links`]), processes and database
+//! ([`super::toxics`]), cut links ([`super::links`]), blocked connections ([`super::blocks`]), processes and database
 //! ([`super::disturb`]). The provider's own faults are rules that it carries out by itself
 //! ([`super::super::nemesis`]).
 
@@ -175,7 +175,7 @@ impl Lab {
                 ..
             } => {
                 self.closing.insert((side, *id));
-                Ok(())
+                self.discard_blocked(side, *id)
             }
             ConnectionEvent::Unreachable { id, .. } | ConnectionEvent::Closed { id, .. } => {
                 self.closing.remove(&(side, *id));

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::{Down, Lab};
 use crate::{
-    fault::{Action, ClientFault},
+    fault::Action,
     history::EventKind,
     run::{error::Error, nemesis, timers::Due},
 };
@@ -87,42 +87,6 @@ impl Lab {
             None => return Ok(()),
         }
         self.recorder.record(EventKind::FaultHealed { fault });
-        Ok(())
-    }
-
-    /// Lets nothing pass on the connections at which something is to happen to the client, so
-    /// that it is stopped before its request has left.
-    pub(super) fn watch_connections(&mut self, side: usize) -> Result<(), Error> {
-        let plan = std::sync::Arc::clone(&self.plan);
-        for (fault, k) in nemesis::due_when_connected(&plan, side) {
-            let forever = matches!(fault.action, Action::Client(ClientFault::Kill(_)));
-            self.shared
-                .network
-                .block_upstream(&self.sides[side].link, k, forever)?;
-        }
-        Ok(())
-    }
-
-    /// A connection is open: does to the client what is due at it.
-    pub(super) async fn stop_at_connect(&mut self, side: usize, id: u64) -> Result<(), Error> {
-        let plan = std::sync::Arc::clone(&self.plan);
-        let due = nemesis::due_when_connected(&plan, side);
-        for (fault, _) in due.into_iter().filter(|(_, k)| *k == id) {
-            match &fault.action {
-                Action::Client(client) => {
-                    self.client_fault(fault, client, None, None)?;
-                }
-                Action::Database(database) => {
-                    self.disturb(fault, database, None, None).await?;
-                }
-                _ => {}
-            }
-            if !matches!(fault.action, Action::Client(ClientFault::Kill(_))) {
-                self.shared
-                    .network
-                    .unblock_upstream(&self.sides[side].link, id)?;
-            }
-        }
         Ok(())
     }
 }

@@ -3,9 +3,10 @@
 //!
 //! Owns the loop that waits for whatever happens next and answers it, and the promise that
 //! everything is healed and ended on every way out. What an observation means for the faults is in
-//! [`faults`] (which uses [`toxics`], [`links`] and [`disturb`]), the client is in [`client`], [`processes`] and [`submissions`], and the question
+//! [`faults`] (which uses [`toxics`], [`links`], [`blocks`] and [`disturb`]), the client is in [`client`], [`processes`] and [`submissions`], and the question
 //! whether anything is still due is in [`settle`].
 
+mod blocks;
 mod client;
 mod disturb;
 mod faults;
@@ -32,6 +33,7 @@ use toxic_proxy::ConnectionEvent;
 
 pub use self::open::goes_one_by_one;
 use self::{
+    blocks::Block,
     client::{Client, Probe},
     inbox::Inbox,
     submissions::{Job, SubmitEnd},
@@ -46,6 +48,7 @@ use super::{
     ports::{Claimed, Ports},
     process::Exit,
     recorder::Recorder,
+    starvation::Starvation,
     timers::{Due, Timers},
 };
 use crate::{
@@ -174,6 +177,7 @@ struct Lab {
     live: BTreeMap<u64, Live>,
     toxics: Vec<PlacedToxic>,
     waiting: Vec<Waiting>,
+    blocks: Vec<Block>,
     kills: Vec<Kills>,
     /// Kills that have acted: fault, attempt and intent.
     killed: Vec<(u32, Option<u64>, usize)>,
@@ -184,7 +188,11 @@ struct Lab {
     /// Until when the provider is waited for, once everything else is settled.
     provider_until: Option<Instant>,
     last_activity: Instant,
+    starvation: Starvation,
 }
+
+/// From here on a wait for a processor is worth a word.
+const NOTED: Duration = Duration::from_millis(5);
 
 /// The number of a side's provider in a history.
 fn provider_number(side: usize) -> u8 {
@@ -257,6 +265,7 @@ impl Lab {
         if !matches!(signal, Signal::Probed(..)) {
             self.last_activity = Instant::now();
             self.want_probe(Duration::from_millis(2));
+            self.look_at_starvation();
         }
         match signal {
             Signal::Provider(side, event) => self.on_provider(side, event).await,
@@ -272,10 +281,27 @@ impl Lab {
         }
     }
 
+    /// Notes how long the client has been without a processor.
+    fn look_at_starvation(&mut self) {
+        let now = Instant::now();
+        if !self.starvation.is_due(now) {
+            return;
+        }
+        let running = self.client.running.values();
+        let starved = self
+            .starvation
+            .look(running.map(|(process, _)| process.id()), now);
+        if starved >= NOTED {
+            let for_us = u64::try_from(starved.as_micros()).unwrap_or(u64::MAX);
+            self.recorder.record(EventKind::Starved { for_us });
+        }
+    }
+
     async fn carry_out(&mut self, due: Due) -> Result<(), Error> {
         match due {
             Due::HealLink { side, fault } => self.heal_link(side, fault).await,
             Due::HealDatabase { fault } => self.heal_database(fault).await,
+            Due::Unblock { fault } => self.unblock(fault),
             Due::Start(process) => self.start(&process),
             Due::Continue { process, fault } => self.let_continue(&process, fault),
             Due::Probe => {

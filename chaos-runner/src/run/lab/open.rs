@@ -18,7 +18,10 @@ use crate::{
     fault::Action,
     history::{Event, EventKind},
     plan::{Need, Plan, PlannedFault},
-    run::{directory, error::Error, network::Network, recorder::Recorder, timers::Timers},
+    run::{
+        directory, error::Error, network::Network, recorder::Recorder, starvation::Starvation,
+        timers::Timers,
+    },
 };
 
 /// How long a client may take to stop when it is asked to.
@@ -106,6 +109,7 @@ impl Lab {
             live: BTreeMap::new(),
             toxics: Vec::new(),
             waiting: Vec::new(),
+            blocks: Vec::new(),
             kills: Vec::new(),
             killed: Vec::new(),
             disturbances: Vec::new(),
@@ -113,6 +117,7 @@ impl Lab {
             done: Vec::new(),
             provider_until: None,
             last_activity: Instant::now(),
+            starvation: Starvation::default(),
             plan,
             shared,
         })

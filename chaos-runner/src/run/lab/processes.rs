@@ -224,7 +224,7 @@ impl Lab {
             process: process.clone(),
             exit,
         });
-        self.on_killed(&process, exit);
+        self.on_killed(&process, exit)?;
         let (gone, waiting): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting)
             .into_iter()
             .partition(|held| held.process == process);

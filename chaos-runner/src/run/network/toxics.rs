@@ -5,7 +5,7 @@
 
 use hyper::Method;
 use serde_json::{Value, json};
-use toxic_proxy::toxics::{Bandwidth, Timeout};
+use toxic_proxy::toxics::{Latency, Timeout};
 use toxiproxy_rust::proxy::Proxy;
 
 use super::{Link, Network};
@@ -13,6 +13,9 @@ use crate::{
     fault::{Toxic, ToxicKind},
     run::error::Error,
 };
+
+/// Longer than any scenario, in milliseconds.
+const HELD_MS: u64 = 24 * 3_600 * 1_000;
 
 impl Network {
     /// Puts a toxic in place, bound to `connection` where the engine can, and reads it back.
@@ -105,13 +108,32 @@ impl Network {
         let toxic = if forever {
             toxic_proxy::Toxic::new(upstream, Timeout { timeout: 0 })
         } else {
-            toxic_proxy::Toxic::new(upstream, Bandwidth { rate: 0 })
+            // Unlike a bandwidth of nothing it goes on reading, so that a hang-up is seen.
+            let latency = HELD_MS;
+            toxic_proxy::Toxic::new(upstream, Latency { latency, jitter: 0 })
         };
         let toxic = toxic.named(block(connection)).bound_to(connection);
         self.engine
             .add_toxic(&link.front, toxic)
             .map(|_| ())
             .map_err(|error| Error::Engine(error.to_string()))
+    }
+
+    /// Loses what waits on the `connection`-th connection, and closes it.
+    ///
+    /// # Errors
+    ///
+    /// When the engine refuses.
+    pub fn discard_upstream(&self, link: &Link, connection: u64) -> Result<(), Error> {
+        // It stands behind the block, so that what the block lets go ends in it.
+        let swallow =
+            toxic_proxy::Toxic::new(toxic_proxy::Stream::Upstream, Timeout { timeout: 1 })
+                .named(format!("discard-{connection}"))
+                .bound_to(connection);
+        self.engine
+            .add_toxic(&link.front, swallow)
+            .map_err(|error| Error::Engine(error.to_string()))?;
+        self.unblock_upstream(link, connection)
     }
 
     /// Lets everything pass on the `connection`-th connection again.
