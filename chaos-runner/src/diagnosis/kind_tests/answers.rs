@@ -94,7 +94,7 @@ fn a_409_taken_for_final_or_escaped_by_a_new_key_is_in_flight_mishandled() {
 }
 
 /// A broken connection after acceptance, and another request of which the client knows nothing.
-fn resent(reused: bool) -> History {
+pub(super) fn resent(reused: bool) -> History {
     let t = tale("resent", 1);
     let t = if reused {
         t.given(|h| {

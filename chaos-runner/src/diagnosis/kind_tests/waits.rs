@@ -2,7 +2,7 @@
 
 use stub_provider::fault::Stage;
 
-use super::{kinds, refused};
+use super::{answers::resent, kinds};
 use crate::{
     bug_kind::BugKind,
     history::{
