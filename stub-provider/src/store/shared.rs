@@ -15,7 +15,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 use sqlx::{
-    PgPool, Postgres, Row as _, Transaction,
+    Executor as _, PgPool, Postgres, Row as _, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions, PgRow},
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -165,8 +165,9 @@ impl Shared {
             .await
             .map_err(fail("reading its tables"))?;
         if !there {
-            sqlx::raw_sql(TABLES)
-                .execute(&mut *begin)
+            // Asked of the connection and not of the query, whose future no task could take.
+            begin
+                .execute(sqlx::raw_sql(TABLES))
                 .await
                 .map_err(fail("making its tables"))?;
             sqlx::query(
@@ -438,7 +439,7 @@ impl Shared {
 
     async fn run(&self, sql: &'static str) -> Result<(), Refused> {
         // One implicit transaction.
-        let ran = sqlx::raw_sql(sql).execute(&self.noting).await;
+        let ran = (&self.noting).execute(sqlx::raw_sql(sql)).await;
         ran.map(drop).map_err(|error| refused(&error))
     }
 
