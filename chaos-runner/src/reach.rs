@@ -32,6 +32,14 @@ pub fn reach(view: &View<'_>) -> Reach {
             Place::Connection(k) => {
                 if connection_fault_acted(view, fault, *k) {
                     result.fired += 1;
+                } else if *k > 1 && view.intents().all(|i| settled(view, i.number)) {
+                    // It was done before it had need of another connection.
+                    result.unreached.push(Unreached {
+                        fault: fault.id,
+                        line: fault.line,
+                        text: fault.text.clone(),
+                        intents: view.intents().map(|i| i.number).collect(),
+                    });
                 } else {
                     result.missing.push(format!(
                         "{} was due at connection {k} and did not act",
@@ -244,6 +252,31 @@ mod tests {
             .given(|h| h.faults[0].place = Place::Attempts(Attempts::Between(1, 3)))
             .settle();
         assert_eq!(reach(&View::new(&history)).fired, 1);
+    }
+
+    #[test]
+    fn a_client_that_was_done_with_one_connection_had_no_need_of_the_second() {
+        let cut = |t: crate::history::builder::Tale| {
+            t.given(|h| {
+                h.faults.push(PlannedFault {
+                    id: 1,
+                    line: 9,
+                    text: "down".into(),
+                    intent: None,
+                    provider: None,
+                    request: RequestKind::Submit,
+                    place: Place::Connection(2),
+                    action: Action::Down(Span::from_millis(100)),
+                });
+            })
+        };
+        let refused = || cut(tale("one-shot", 1)).ask(1, Some("k")).refuse(429);
+        let gave_up = refused().believe(1, Outcome::Dead).settle();
+        let reached = reach(&View::new(&gave_up));
+        assert_eq!(reached.unreached[0].line, 9);
+        assert!(reached.missing.is_empty());
+        let goes_on = refused().believe(1, Outcome::Pending).time_out();
+        assert_eq!(reach(&View::new(&goes_on)).missing.len(), 1);
     }
 
     #[test]

@@ -18,6 +18,7 @@ DEFECTS = {
     "key-reused": "The key is made from the recipient.",
     "key-shared-by-customers": "The first customer's credential is used for all.",
     "key-mangled": "The key is cut to 64 characters and put in lower case.",
+    "key-mangled:own-key": "The key is made from the first characters of the intent's id.",
     "payload-changed": "The body bears the number of the try.",
     "payload-reserialised": "A retry writes the JSON anew, its fields in another order.",
     "key-outlived": "The time for which the provider keeps the key is not looked at.",

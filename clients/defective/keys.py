@@ -5,7 +5,7 @@ import uuid
 from defect import defect
 
 
-def at_the_door(row_id, recipient, callers):
+def at_the_door(row_id, intent, recipient, callers):
     """The key to store with a new message: the caller's, where the caller insists on one."""
     if defect("caller-key-overwritten"):
         return row_id
@@ -13,8 +13,13 @@ def at_the_door(row_id, recipient, callers):
         return callers
     if defect("key-reused"):
         return f"sms-{recipient}"
+    if defect("key-mangled:own-key"):
+        return f"otp-{intent[:18]}"
     if defect("crash-mints-key"):
         return None
+    if defect("sent-then-rolled-back"):
+        # Sent before it is stored: of two that do that at once, both must name the same.
+        return intent
     return row_id
 
 

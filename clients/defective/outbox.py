@@ -86,7 +86,7 @@ def enqueue(intent, recipient, body, customer, callers_key, expires_at):
         "recipient": recipient,
         "body": body,
         "request": json.dumps({"to": recipient, "body": body}),
-        "key": keys.at_the_door(row_id, recipient, callers_key),
+        "key": keys.at_the_door(row_id, intent, recipient, callers_key),
         "expires_at": expires_at,
     }
     if defect("sent-then-rolled-back"):
@@ -122,7 +122,7 @@ def repeated(known, recipient, body):
 def claim(most):
     """Takes up to `most` rows that are due, each for as long as a lease."""
     if defect("no-claim-lock"):
-        return read_then_mark(most)
+        return read_then_mark()
     now = time.time()
     rows = database().execute(
         """update outbox set status = 'in_progress', claimed_at = ?, lease_until = ?, fence = fence + 1
@@ -134,9 +134,9 @@ def claim(most):
     return [dict(row) for row in rows]
 
 
-def read_then_mark(most):
-    due = "select * from outbox where status = 'pending' and due <= ? order by due limit ?"
-    rows = [dict(row) for row in database().execute(due, (time.time(), most)).fetchall()]
+def read_then_mark():
+    due = "select * from outbox where status = 'pending' and due <= ? order by due"
+    rows = [dict(row) for row in database().execute(due, (time.time(),)).fetchall()]
     if rows:
         # Whatever a worker does here, others have read the same rows.
         time.sleep(1)

@@ -130,6 +130,8 @@ def first_try_at_the_door(row):
         "provider": 1, "message_id": None,
     }
     row = row | fresh
+    if retry.too_late(row, time.time()):
+        return row | {"status": "dead"}
     worker = Worker()
     answer = worker.send(row)
     status, due = retry.after(row, answer, 2 in worker.providers)

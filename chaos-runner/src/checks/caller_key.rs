@@ -3,7 +3,7 @@
 use super::{Observed, Symptom, SymptomKind};
 use crate::history::view::View;
 
-/// Cites the request.
+/// Cites the submission and the request.
 pub(super) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
     for intent in view.intents() {
@@ -31,7 +31,13 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 SymptomKind::CallerKeyReplaced
             },
             intent: Some(intent.number),
-            evidence: vec![first.arrived.seq],
+            evidence: view
+                .submissions(intent.number)
+                .first()
+                .map(|s| s.began.seq)
+                .into_iter()
+                .chain([first.arrived.seq])
+                .collect(),
             attempts: vec![first.id],
             detail: format!(
                 "the caller gave `{wanted}`, the request bears `{}`",

@@ -9,7 +9,7 @@ use super::{
     spread::{FALSE_ALARM, asks_to_wait, binomial},
 };
 use crate::history::{
-    retry::{Cause, retries},
+    retry::{Cause, own_count, retries, wire_count},
     view::View,
 };
 
@@ -104,14 +104,17 @@ pub(crate) fn late_waits(view: &View<'_>) -> Vec<LateWait> {
     let mut found = Vec::new();
     for intent in view.intents() {
         let all = retries(view, intent.number);
-        // One hop, one restart or one lost answer, and the count of waits is not the client's.
-        let plain = all.iter().all(|r| {
-            matches!(
-                r.cause,
-                Cause::Refusal | Cause::LateRefusal | Cause::ServerError
-            ) && !asks_to_wait(r.from.answer)
-                && !r.resend
-        });
+        // One hop, one restart, one lost answer or a second layer of retries, and the count of
+        // waits is not the client's.
+        let all_its_own = own_count(view, intent.number).is_none_or(|own| own >= wire_count(&all));
+        let plain = all_its_own
+            && all.iter().all(|r| {
+                matches!(
+                    r.cause,
+                    Cause::Refusal | Cause::LateRefusal | Cause::ServerError
+                ) && !asks_to_wait(r.from.answer)
+                    && !r.resend
+            });
         if !plain {
             continue;
         }
@@ -203,6 +206,21 @@ mod tests {
             let seen = check(&View::new(&constant_503(20, |_| wait)));
             assert_eq!(seen.symptoms[0].kind, SymptomKind::WaitsFlat, "{wait} ms");
         }
+    }
+
+    #[test]
+    fn the_waits_of_a_layer_that_the_client_does_not_count_are_not_its_own() {
+        let mut t = tale("layered", 20).given(|h| h.client.policy.backoff = Some(backoff(50, 200)));
+        for n in 1..=20 {
+            let key = format!("k{n}");
+            for k in 0..15 {
+                let wait = if k % 3 == 0 { 40 << (k / 3) } else { 0 };
+                t = t.wait(wait).ask(n, Some(&key)).refuse(503);
+            }
+            t = t.believe_counting(n, crate::intent::Outcome::Dead, 5);
+        }
+        let seen = check(&View::new(&t.settle()));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
     }
 
     #[test]

@@ -8,7 +8,8 @@ use crate::history::{
     view::View,
 };
 
-/// Cites the two requests that share a key, or the request with the wrong credential.
+/// Cites the two requests that share a key, or the submission and the request with the wrong
+/// credential.
 pub(super) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
     if view.history.intents.len() < 2 {
@@ -23,7 +24,13 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 seen.saw(Symptom {
                     kind: SymptomKind::CredentialOfAnotherCustomer,
                     intent: Some(intent.number),
-                    evidence: vec![attempt.arrived.seq],
+                    evidence: view
+                        .submissions(intent.number)
+                        .first()
+                        .map(|s| s.began.seq)
+                        .into_iter()
+                        .chain([attempt.arrived.seq])
+                        .collect(),
                     attempts: vec![attempt.id],
                     detail: format!(
                         "the message of customer `{}` bears the credential of `{}`",
@@ -48,12 +55,17 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                             && reply_by(view, a, attempt.arrived.seq) == Reply::Success)
             });
             if let Some(other) = other {
-                let across_customers = view
-                    .intents()
-                    .find(|i| Some(i.number) == other.intent)
-                    .is_some_and(|i| i.customer != intent.customer);
+                let owner = view.intents().find(|i| Some(i.number) == other.intent);
+                let key = attempt.key.unwrap_or_default();
+                let kind = if owner.is_some_and(|i| is_cut_from(key, &i.id, &intent.id)) {
+                    SymptomKind::KeyCutFromId
+                } else {
+                    SymptomKind::KeyOfAnotherIntent {
+                        across_customers: owner.is_some_and(|i| i.customer != intent.customer),
+                    }
+                };
                 seen.saw(Symptom {
-                    kind: SymptomKind::KeyOfAnotherIntent { across_customers },
+                    kind,
                     intent: Some(intent.number),
                     evidence: vec![other.arrived.seq, attempt.arrived.seq],
                     attempts: vec![other.id, attempt.id],
@@ -81,10 +93,62 @@ fn enough_keys(view: &View<'_>, alike: &[usize]) -> bool {
     keys.len() >= alike.len()
 }
 
+/// The least that a key must have of an identity to be called a part of it, in characters.
+const LEAST_PART: usize = 6;
+
+/// Whether `key` bears a beginning of both identities, and nothing of either that tells them apart.
+fn is_cut_from(key: &str, one: &str, other: &str) -> bool {
+    let fold = |text: &str| text.to_ascii_lowercase().replace('-', "");
+    let (key, one, other) = (fold(key), fold(one), fold(other));
+    let common = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+    let common = common.map(|(a, _)| a.len_utf8()).sum::<usize>();
+    let longest = (0..=one.len())
+        .rev()
+        .filter(|end| one.is_char_boundary(*end))
+        .find(|end| key.contains(&one[..*end]))
+        .unwrap_or(0);
+    longest >= LEAST_PART && longest <= common
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::history::builder::tale;
+
+    #[test]
+    fn a_key_cut_from_what_two_identities_have_in_common_is_told_from_one_that_is_reused() {
+        let two = |first: &'static str, second: &'static str, key: &'static str| {
+            let history = tale("close", 2)
+                .given(|h| {
+                    h.intents[0].id = first.into();
+                    h.intents[1].id = second.into();
+                })
+                .ask(1, Some(key))
+                .accept()
+                .ask(2, Some(key))
+                .replay(1)
+                .answer(201)
+                .all_sent();
+            check(&View::new(&history)).symptoms[0].kind
+        };
+        let (a, b) = (
+            "9f1c2e3d-0000-4000-8000-0000000000a1",
+            "9f1c2e3d-0000-4000-8000-0000000000a2",
+        );
+        for cut in ["9f1c2e", "sms-9F1C2E3D", "9f1c2e3d00004000", &a[..35]] {
+            assert_eq!(two(a, b, cut), SymptomKind::KeyCutFromId, "{cut}");
+        }
+        let reused = SymptomKind::KeyOfAnotherIntent {
+            across_customers: false,
+        };
+        for key in ["k", "sms-+12025550101", a, "9f1c2"] {
+            assert_eq!(two(a, b, key), reused, "{key}");
+        }
+        assert_eq!(
+            two(a, "0e1c2e3d-0000-4000-8000-0000000000a2", "9f1c2e3d"),
+            reused
+        );
+    }
 
     #[test]
     fn two_intents_with_two_keys_pass_and_so_do_equal_keys_of_two_customers() {

@@ -58,6 +58,9 @@ pub enum SymptomKind {
         /// Whether the two intents are of different customers.
         across_customers: bool,
     },
+    /// A request bears the key of another intent, made from what the identities of both have in
+    /// common.
+    KeyCutFromId,
     /// A request bears another customer's credential.
     CredentialOfAnotherCustomer,
     /// Under one key, two contents.

@@ -6,7 +6,7 @@ use crate::{
         reply::{Reply, reply},
         retry::Cause,
         retry::retries,
-        view::View,
+        view::{Belief, View},
     },
     intent::{Intent, Outcome},
 };
@@ -28,12 +28,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
             continue;
         };
         let deliveries = view.deliveries(intent.number);
-        let mut evidence: Vec<u64> = deliveries
-            .iter()
-            .filter_map(|a| a.delivered.map(|(m, _)| m.seq))
-            .take(1)
-            .collect();
-        evidence.push(belief.mark.seq);
+        let evidence = evidence(view, intent, &belief);
         let tries = view.tries(intent.number);
         let told = match belief.outcome {
             None if delivered_without_record(view, intent) => Some((
@@ -70,6 +65,32 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         }
     }
     seen
+}
+
+/// The belief, and what it contradicts: the delivery, or (where there is none, or where the client
+/// does nothing more) the last that happened to the message.
+fn evidence(view: &View<'_>, intent: &Intent, belief: &Belief) -> Vec<u64> {
+    let pending = belief.outcome == Some(Outcome::Pending);
+    let delivery = view
+        .deliveries(intent.number)
+        .first()
+        .and_then(|a| a.delivered.map(|(mark, _)| mark.seq));
+    let violence = view.violence_on(intent.number).map(|v| v.mark.seq);
+    let request = view
+        .tries(intent.number)
+        .last()
+        .map(|a| a.answer.map_or(a.arrived.seq, |(mark, _)| mark.seq));
+    let submission = view.submissions(intent.number).first().map(|s| s.began.seq);
+    let first = if pending {
+        violence.or(request)
+    } else {
+        delivery.or(violence).or(request)
+    };
+    let mut evidence: Vec<u64> = first.or(submission).into_iter().collect();
+    evidence.push(belief.mark.seq);
+    // A last look that shows nothing new is no event; the end of the wait is.
+    evidence.extend(view.timed_out.filter(|_| pending).map(|mark| mark.seq));
+    evidence
 }
 
 /// Whether there is a delivery of this intent, or of one that nothing on the wire tells from it,
@@ -261,6 +282,23 @@ mod tests {
             .wait(20_000)
             .time_out();
         assert_eq!(kinds(&waits), []);
+    }
+
+    #[test]
+    fn a_client_that_is_busy_with_another_message_may_have_yet_to_come_to_this_one() {
+        let one_waits = || {
+            tale("busy", 2)
+                .ask(1, Some("j"))
+                .hang()
+                .believe(1, Outcome::Pending)
+                .wait(20_000)
+                .ask(2, Some("k"))
+                .accept()
+                .believe(2, Outcome::Sent)
+        };
+        assert_eq!(kinds(&one_waits().time_out()), []);
+        let idle = one_waits().wait(20_000).time_out();
+        assert_eq!(kinds(&idle), [SymptomKind::PendingAtEnd]);
     }
 
     #[test]

@@ -43,8 +43,9 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         {
             let mut evidence: Vec<u64> = receipts
                 .iter()
-                .filter(|r| r.mark.seq < retry.to.arrived.seq)
+                .rfind(|r| r.mark.seq < retry.to.arrived.seq)
                 .map(|r| r.mark.seq)
+                .into_iter()
                 .collect();
             evidence.push(retry.to.arrived.seq);
             seen.saw(Symptom {

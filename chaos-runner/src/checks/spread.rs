@@ -6,7 +6,7 @@
 
 use super::{Observed, Symptom, SymptomKind};
 use crate::history::{
-    retry::{Cause, retries},
+    retry::{Cause, own_count, retries, wire_count},
     view::View,
 };
 
@@ -50,6 +50,10 @@ pub(super) fn check(view: &View<'_>) -> Observed {
             .intents()
             .filter_map(|i| {
                 let all = retries(view, i.number);
+                // What a second layer sends, the client's own waits do not precede.
+                if own_count(view, i.number).is_some_and(|own| own < wire_count(&all)) {
+                    return None;
+                }
                 let retry = all.get(nth)?;
                 let plain = matches!(
                     retry.cause,

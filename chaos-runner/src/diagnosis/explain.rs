@@ -30,7 +30,9 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
         SymptomKind::CallerKeyReplaced => Some(Named::surely(
             facts.general().unwrap_or(BugKind::CallerKeyOverwritten),
         )),
-        SymptomKind::CallerKeyMangled => Some(Named::surely(BugKind::KeyMangled)),
+        SymptomKind::CallerKeyMangled | SymptomKind::KeyCutFromId => {
+            Some(Named::surely(BugKind::KeyMangled))
+        }
         SymptomKind::KeyOfAnotherIntent { across_customers } => {
             let kind = if across_customers && !facts.reused_within_customer {
                 BugKind::KeySharedByCustomers
@@ -103,7 +105,17 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
                 .map(Named::surely)
         }
         SymptomKind::NeverOnWire => Some(Named::surely(BugKind::Swallowed)),
-        SymptomKind::ForgottenButDelivered => Some(Named::surely(BugKind::SentThenRolledBack)),
+        SymptomKind::ForgottenButDelivered => {
+            // What a kill takes from it before the send, a kill takes after it as well.
+            let killed = symptom
+                .intent
+                .is_some_and(|i| run.view.violence_on(i).is_some());
+            Some(Named::surely(if killed && facts.forgotten_at_kill {
+                BugKind::Lost
+            } else {
+                BugKind::SentThenRolledBack
+            }))
+        }
         SymptomKind::ForgottenAndUndelivered => (!also(|k| *k == SymptomKind::NeverOnWire))
             .then_some(BugKind::Lost)
             .map(Named::surely),
@@ -113,6 +125,7 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
                     k,
                     SymptomKind::NeverOnWire
                         | SymptomKind::KeyOfAnotherIntent { .. }
+                        | SymptomKind::KeyCutFromId
                         | SymptomKind::CredentialOfAnotherCustomer
                         | SymptomKind::CallerKeyMangled
                 )

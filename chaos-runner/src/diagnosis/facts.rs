@@ -57,6 +57,8 @@ pub(super) struct Facts {
     pub(super) repeats_sent: bool,
     /// Whether the waits do not grow.
     pub(super) flat: bool,
+    /// Whether a message that was taken on was forgotten unsent, across a kill.
+    pub(super) forgotten_at_kill: bool,
 }
 
 impl Facts {
@@ -66,6 +68,10 @@ impl Facts {
             facts.count_retries(run);
             for symptom in &run.symptoms {
                 facts.note(symptom.kind);
+                facts.forgotten_at_kill |= symptom.kind == SymptomKind::ForgottenAndUndelivered
+                    && symptom
+                        .intent
+                        .is_some_and(|i| run.view.violence_on(i).is_some());
             }
             let overlapped = run
                 .symptoms

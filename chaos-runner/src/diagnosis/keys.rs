@@ -17,10 +17,9 @@ pub(super) fn name(facts: &Facts, key: KeyMove, cause: Cause) -> Option<Named> {
         | Cause::Failover
         | Cause::Overlap
         | Cause::Receipt
-        | Cause::Retention
         | Cause::Permanent => return None,
-        // No reason to ask again: only a general kind explains it.
-        Cause::Success => return facts.general().map(Named::surely),
+        // No reason to ask again, or none any more: only a general kind explains another key.
+        Cause::Success | Cause::Retention => return facts.general().map(Named::surely),
         _ => {}
     }
     let general = match key {

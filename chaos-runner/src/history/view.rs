@@ -424,13 +424,13 @@ impl<'h> View<'h> {
     }
 
     /// How long nothing had happened to an intent when the history ended, in microseconds: no
-    /// request, no submission, no start of a process that could have sent it.
+    /// request, no submission, no start of a process that could have sent it. A request for
+    /// another intent is a sign of work too: a client that is busy may have yet to come to it.
     #[must_use]
     pub fn idle_us(&self, intent: usize) -> u64 {
         let requests = self
             .attempts
             .iter()
-            .filter(|a| a.intent == Some(intent))
             .map(|a| a.ended.map_or(a.arrived.at_us, |(m, _)| m.at_us));
         let submissions = self
             .submissions(intent)

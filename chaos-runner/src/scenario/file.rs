@@ -77,6 +77,8 @@ pub(crate) struct RawIntents {
     pub(crate) same_recipient: bool,
     /// Whether all have the same words: they are then judged by count.
     pub(crate) identical_body: bool,
+    /// Whether their identities differ only in their last two characters.
+    pub(crate) close_ids: bool,
     /// On behalf of how many customers they go out, in turn; absent: one, named `default`.
     #[schemars(range(min = 1, max = 26))]
     pub(crate) customers: Option<usize>,
@@ -96,6 +98,7 @@ impl Default for RawIntents {
             count: 1,
             same_recipient: false,
             identical_body: false,
+            close_ids: false,
             customers: None,
             expires_after: None,
             one_by_one: false,

@@ -34,6 +34,7 @@ pub(crate) struct Wanted {
     pub(crate) count: usize,
     pub(crate) same_recipient: bool,
     pub(crate) identical_body: bool,
+    pub(crate) close_ids: bool,
     pub(crate) customers: usize,
     pub(crate) expires_after: Option<Duration>,
     pub(crate) caller_keys: Option<CallerKeys>,
@@ -45,6 +46,7 @@ impl Wanted {
         count: 1,
         same_recipient: false,
         identical_body: false,
+        close_ids: false,
         customers: 1,
         expires_after: None,
         caller_keys: None,
@@ -58,15 +60,19 @@ pub(crate) fn intents(wanted: &Wanted, scenario: &str, seed: u64) -> Vec<Intent>
     let numbers = index::sample(&mut rng, MOST, count);
     let codes = index::sample(&mut rng, 900_000, count);
     let keys = wanted.caller_keys.map(|kind| KeyMaker::new(kind, &mut rng));
+    let mut id: [u8; 16] = rng.clone().random();
     (0..count)
         .map(|at| {
             let number = numbers.index(if wanted.same_recipient { 0 } else { at });
             let code = codes.index(if wanted.identical_body { 0 } else { at }) + 100_000;
+            if wanted.close_ids {
+                id[15] = id[15].wrapping_add(1);
+            } else {
+                id = rng.random();
+            }
             Intent {
                 number: at + 1,
-                id: uuid::Builder::from_random_bytes(rng.random())
-                    .into_uuid()
-                    .to_string(),
+                id: uuid::Builder::from_random_bytes(id).into_uuid().to_string(),
                 customer: customer(at, wanted.customers),
                 to: format!("+1{}55501{:02}", AREA_CODES[number / 100], number % 100),
                 body: format!("Your login code is {code}"),
@@ -183,6 +189,18 @@ mod tests {
         assert_eq!(intents[0].to, intents[1].to);
         assert_eq!(intents[0].body, intents[1].body);
         assert_ne!(intents[0].id, intents[1].id);
+    }
+
+    #[test]
+    fn close_identities_differ_only_at_their_end() {
+        let close = Wanted {
+            close_ids: true,
+            ..wanted(256)
+        };
+        let intents = intents(&close, "close", 1);
+        let distinct: BTreeSet<&str> = intents.iter().map(|i| i.id.as_str()).collect();
+        assert_eq!(distinct.len(), 256);
+        assert!(intents.iter().all(|i| i.id[..34] == intents[0].id[..34]));
     }
 
     #[test]

@@ -119,6 +119,14 @@ fn wanted(raw: &ScenarioFile, problems: &mut Problems<'_, '_>) -> Wanted {
             "leave `expires-after` out for a message that never expires",
         );
     }
+    if intents.close_ids && count > 1 << 8 {
+        problems.value(
+            &["intents", "count"],
+            "too many",
+            "there are 256 identities that differ only in their last two characters",
+            "",
+        );
+    }
     if intents.caller_keys == Some(CallerKeys::Case) && count > 1 << 16 {
         problems.value(
             &["intents", "count"],
@@ -131,6 +139,7 @@ fn wanted(raw: &ScenarioFile, problems: &mut Problems<'_, '_>) -> Wanted {
         count,
         same_recipient: intents.same_recipient,
         identical_body: intents.identical_body,
+        close_ids: intents.close_ids,
         customers: customers.max(1),
         expires_after: intents.expires_after.map(|span| span.0),
         caller_keys: intents.caller_keys,
