@@ -3,7 +3,7 @@
 CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
-.PHONY: chaos clients test test-real bench lint
+.PHONY: chaos clients defects table test test-real bench lint
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
@@ -13,6 +13,17 @@ chaos:
 # The honest clients in other languages, each through the suite: make clients CLIENTS="go java"
 clients:
 	scripts/postgres.sh scripts/clients.sh $(CLIENTS)
+
+# Is every defect of clients/defective found by its own name? The scenarios of each row of
+# docs/defects.md, compared with what is on record; and the whole suite for each, which writes it.
+defects:
+	@cargo build --workspace --bins
+	python3 clients/defective/table.py page --check
+	python3 clients/defective/table.py rows
+
+table:
+	@cargo build --workspace --bins
+	python3 clients/defective/table.py whole
 
 test:
 	cargo test --workspace

@@ -31,7 +31,6 @@ create table if not exists outbox (
     last_status integer,             -- what the provider answered last
     reached     text not null default 'no',  -- did a request get there: no, refused, perhaps
     provider    integer not null default 1,
-    claimed_at  real,
     lease_until real,
     fence       integer not null default 0,  -- grows with every claim
     message_id  text,
@@ -125,11 +124,11 @@ def claim(most):
         return read_then_mark()
     now = time.time()
     rows = database().execute(
-        """update outbox set status = 'in_progress', claimed_at = ?, lease_until = ?, fence = fence + 1
+        """update outbox set status = 'in_progress', lease_until = ?, fence = fence + 1
            where id in (select id from outbox where status = 'pending' and due <= ?
                         order by due limit ?)
            returning *""",
-        (now, now + LEASE, now, most),
+        (now + LEASE, now, most),
     ).fetchall()
     return [dict(row) for row in rows]
 
@@ -144,9 +143,8 @@ def read_then_mark():
         row["fence"] += 1
         row["lease_until"] = time.time() + LEASE
         database().execute(
-            """update outbox set status = 'in_progress', claimed_at = ?, lease_until = ?, fence = ?
-               where id = ?""",
-            (time.time(), row["lease_until"], row["fence"], row["id"]),
+            "update outbox set status = 'in_progress', lease_until = ?, fence = ? where id = ?",
+            (row["lease_until"], row["fence"], row["id"]),
         )
     return rows
 
@@ -187,11 +185,8 @@ def sweep(busy):
     now = time.time()
     old = "select id, fence from outbox where status = 'in_progress' and lease_until < ?"
     found = database().execute(old, (now,)).fetchall()
-    if defect("sweeper-too-eager"):
-        old = "select id, fence from outbox where status = 'in_progress' and claimed_at < ?"
-        found, busy = database().execute(old, (now - 0.3,)).fetchall(), ()
     for row in found:
-        if row["id"] in busy:
+        if row["id"] in busy and not defect("sweeper-too-eager"):
             continue
         # Nobody knows how far its try was.
         database().execute(

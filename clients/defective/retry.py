@@ -125,7 +125,7 @@ def until_next(attempts, answer):
     if defect("no-jitter"):
         wait = limit
     if defect("no-backoff"):
-        wait = BACKOFF_BASE
+        wait = BACKOFF_BASE / 2
     asked = asked_for(answer.headers.get("retry-after"))
     return wait if asked is None else asked + wait
 

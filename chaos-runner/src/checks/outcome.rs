@@ -13,8 +13,8 @@ use crate::{
 
 /// The lease of a client that promises none, in microseconds.
 const LEASE_US: u64 = 10_000_000;
-/// What a client may take to find out that a lease is over, in microseconds.
-const SLACK_US: u64 = 1_000_000;
+/// What a client on a loaded machine may take to find out that a lease is over, in microseconds.
+const SLACK_US: u64 = 5_000_000;
 
 /// Cites the delivery and the belief that contradict each other.
 pub(super) fn check(view: &View<'_>) -> Observed {

@@ -100,9 +100,10 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
     };
     match symptom.kind {
         SymptomKind::PendingAtEnd => {
-            (!also(|k| matches!(k, SymptomKind::RetryAfterMisread { early: false })))
-                .then_some(BugKind::Stuck)
-                .map(Named::surely)
+            // Once it was done, and a receipt undid it.
+            let undone = also(|k| *k == SymptomKind::OutcomeWentBack);
+            let waits = also(|k| matches!(k, SymptomKind::RetryAfterMisread { early: false }));
+            (!undone && !waits).then(|| Named::surely(BugKind::Stuck))
         }
         SymptomKind::NeverOnWire => Some(Named::surely(BugKind::Swallowed)),
         SymptomKind::ForgottenButDelivered => {

@@ -1,7 +1,7 @@
 //! Where a general kind is shown, the narrower ones that the same defect looks like are not named
 //! beside it.
 
-use stub_provider::fault::Stage;
+use stub_provider::fault::{MessageStatus, Stage};
 
 use super::kind_tests::{findings, kinds, refused};
 use crate::{
@@ -65,6 +65,24 @@ fn a_record_that_a_kill_takes_before_the_send_as_well_is_lost_and_not_rolled_bac
     let undelivered = forgotten_at_a_kill("before", false);
     assert_eq!(kinds(&[delivered.clone(), undelivered]), [BugKind::Lost]);
     assert_eq!(kinds(&[delivered]), [BugKind::SentThenRolledBack]);
+}
+
+#[test]
+fn what_a_receipt_has_undone_is_not_stuck() {
+    let history = tale("undone", 1)
+        .ask(1, Some("k"))
+        .accept()
+        .believe(1, Outcome::Sent)
+        .event(EventKind::Receipt {
+            message: "msg_1".into(),
+            event_id: "evt_1".into(),
+            status: MessageStatus::Sent,
+            attempt: 2,
+            answered: Some(200),
+        })
+        .believe(1, Outcome::Pending)
+        .settle();
+    assert_eq!(kinds(&[history]), [BugKind::ReceiptMishandled]);
 }
 
 #[test]
