@@ -87,18 +87,15 @@ impl Lab {
                 });
                 self.client.looking = Some(AbortOnDropHandle::new(looking));
             }
-            None => {
-                self.client.workers_are = Workers::Ready;
-                self.start_link_timers();
-            }
+            None => self.client.workers_are = Workers::Ready,
         }
+        self.start_link_timers();
         self.submitted_faults(None)
     }
 
     /// The workers are ready, or were not in time.
     pub(super) fn on_ready(&mut self, ready: Result<(), String>) -> Result<(), Error> {
         self.client.workers_are = Workers::Ready;
-        self.start_link_timers();
         ready.map_err(|why| self.not_ready(1, why))
     }
 
@@ -122,7 +119,6 @@ impl Lab {
             // Its turn is over, and it may have been too short to be seen.
             self.client.workers_are = Workers::Ready;
             self.client.looking = None;
-            self.start_link_timers();
             return Ok(());
         }
         let why = format!("{} before it was ready", ended_with(exit));
