@@ -254,14 +254,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
         Err(Unread::TooLarge) => {
             unread(&line, UnreadWhy::TooLarge, "its body is too large");
             line.next_request();
-            let limit = core.limits.body_bytes;
-            let reply = Reply::problem(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                None,
-                &format!("a body can have {limit} bytes"),
-            )
-            .with(header::CONNECTION, "close");
-            return Ok(whole(&line, &reply, false));
+            return Ok(whole(&line, &too_large(core.limits.body_bytes), false));
         }
         Err(Unread::Broken(error)) => {
             tracing::debug!(connection = line.id, %error, "a body broke off");
@@ -306,6 +299,16 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
 
     // In a box of its own: hyper moves this future for each request, and the short way is short.
     Box::pin(carried(line, era, attempt, standing, permit)).await
+}
+
+/// The answer to a body that has more than `limit` bytes.
+pub(crate) fn too_large(limit: usize) -> Reply {
+    Reply::problem(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        None,
+        &format!("a body can have {limit} bytes"),
+    )
+    .with(header::CONNECTION, "close")
 }
 
 /// The long way, through holds and faults.

@@ -96,6 +96,7 @@ mod inbound;
 mod kept;
 mod key;
 mod observers;
+mod openapi;
 mod receipt;
 mod record;
 mod reply;

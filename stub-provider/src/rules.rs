@@ -10,6 +10,7 @@ use std::{
 };
 
 use hyper::header::{HeaderName, HeaderValue};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -172,8 +173,9 @@ impl Rules {
 }
 
 /// A rule as `[[fault]]` writes it, for the admin API.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(rename = "Fault")]
 pub(crate) struct WrittenRule {
     #[serde(default)]
     attempt: Option<Attempts>,

@@ -19,7 +19,10 @@ const REAL: &[(&str, &str)] = &[
         "webhook.rs",
         "how long a socket takes over an acknowledgement",
     ),
-    ("store/disk.rs", "when a directory was made, for people"),
+    (
+        "store/disk.rs",
+        "the system's time, kept beside the clock's",
+    ),
     (
         "store/queue.rs",
         "how long a commit waits for more to share it",

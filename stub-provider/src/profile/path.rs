@@ -28,12 +28,21 @@ impl PathTemplate {
         if !source.starts_with('/') || source.contains(['?', '#', ' ']) || !source.is_ascii() {
             return Err("a path starts with / and has neither ?, # nor spaces".into());
         }
-        let own = ["/admin", "/metrics", "/healthz", "/redirected"];
+        let own = [
+            "/admin",
+            "/metrics",
+            "/healthz",
+            "/redirected",
+            "/openapi.json",
+        ];
         if own
             .iter()
             .any(|own| source == *own || source.starts_with(&format!("{own}/")))
         {
-            return Err("/admin, /metrics, /healthz and /redirected are the provider's own".into());
+            return Err(
+                "/admin, /metrics, /healthz, /openapi.json and /redirected are the provider's own"
+                    .into(),
+            );
         }
         let mut segments = Vec::new();
         for part in source[1..].split('/') {
