@@ -12,11 +12,7 @@ use super::{Paths, shape};
 use crate::{
     core::Core,
     place::{Place, form_fields},
-    profile::{
-        BodyEncoding, Code, Composed, Draft, Profile,
-        errors::{About, Row},
-        lookup::ListRules,
-    },
+    profile::{BodyEncoding, Code, Composed, Draft, Profile, errors::About, lookup::ListRules},
     quota::Limit,
     reply::Reply,
     template::Filling,
@@ -70,19 +66,6 @@ fn other(core: &Core, status: StatusCode, code: Option<Code>) -> Reply {
     core.profile.errors.other(status, code, "what is wrong")
 }
 
-/// An answer that speaks of one recipient, as it leaves.
-fn of_recipient(core: &Core, row: &Row, about: About<'_>) -> Reply {
-    let reply = core
-        .profile
-        .errors
-        .of_recipient(row, "what is wrong", about);
-    let submit = &core.profile.submit;
-    if submit.list.is_some() && reply.status == submit.success {
-        return (*core.around(&reply)).clone();
-    }
-    reply
-}
-
 /// What differs from message to message, where it can be absent.
 fn variants() -> impl Iterator<Item = (Option<&'static str>, Option<&'static str>)> {
     [None, Some(FROM)].into_iter().flat_map(|from| {
@@ -109,6 +92,15 @@ fn submit(core: &Core, paths: &mut Paths) {
     let profile = &core.profile;
     let errors = &profile.errors;
     let mut answers = Answers::default();
+    // What one answer can say of several recipients, some taken and some not.
+    let mut parts = Vec::new();
+    let mut add = |reply: Reply| {
+        if profile.submit.list.is_some() && reply.status == profile.submit.success {
+            parts.push(String::from_utf8_lossy(&reply.body).into_owned());
+        } else {
+            answers.add(&reply);
+        }
+    };
     for (from, key) in variants() {
         let filling = filling(from, key, "queued");
         let body = profile.message(
@@ -117,12 +109,7 @@ fn submit(core: &Core, paths: &mut Paths) {
             &core.clock,
             core.clock.now(),
         );
-        let part = Reply::json(profile.submit.success, body);
-        if profile.submit.list.is_some() {
-            answers.add(&core.around(&part));
-        } else {
-            answers.add(&part);
-        }
+        add(Reply::json(profile.submit.success, body));
     }
     let refused = profile
         .refused
@@ -138,10 +125,16 @@ fn submit(core: &Core, paths: &mut Paths) {
     for row in rows {
         for to in [None, Some(profile.written(TO))] {
             for key in [None, Some("a-key")] {
-                answers.add(&of_recipient(core, &row, About { to, key }));
+                add(errors.of_recipient(&row, "what is wrong", About { to, key }));
             }
         }
     }
+    if !parts.is_empty() {
+        let parts = Reply::json(profile.submit.success, parts.join(","));
+        answers.add(&core.around(&parts));
+    }
+    // A request can be wrong as a whole, with no recipient to speak of.
+    answers.add(&errors.reply(&errors.invalid, "what is wrong", About::default()));
     answers.add(&errors.reply(&errors.unauthorised, "what is wrong", About::default()));
     for limit in Limit::ALL {
         let code = Code(limit.code().to_string());
