@@ -81,15 +81,15 @@ async fn together(
     let all_replayed = answers.iter().all(|(_, _, replayed)| *replayed);
     // What is not about a recipient is the answer to all of them.
     let success = core.profile.submit.success;
-    let reply = match answers.iter().find(|(_, reply, _)| reply.status != success) {
-        Some((_, reply, _)) => reply.clone(),
-        None => {
-            let parts: Vec<_> = answers
-                .iter()
-                .map(|(_, reply, _)| String::from_utf8_lossy(&reply.body))
-                .collect();
-            core.around(&Reply::json(success, parts.join(",")))
-        }
+    let of_all = answers.iter().find(|(_, reply, _)| reply.status != success);
+    let reply = if let Some((_, reply, _)) = of_all {
+        reply.clone()
+    } else {
+        let parts: Vec<_> = answers
+            .iter()
+            .map(|(_, reply, _)| String::from_utf8_lossy(&reply.body))
+            .collect();
+        core.around(&Reply::json(success, parts.join(",")))
     };
     for (attempt, _, replayed) in &answers {
         answering(line, attempt, &reply, *replayed);

@@ -231,8 +231,9 @@ impl Quotas {
         if let Some(rate) = self.quota.rate {
             let full_at = used.full_at.max(now).saturating_add(rate.each());
             let room = now.saturating_add(rate.each().saturating_mul(rate.count));
-            if full_at > room {
-                return Err(self.turn_away(Limit::Rate, full_at - room));
+            let wait = full_at.saturating_sub(room);
+            if !wait.is_zero() {
+                return Err(self.turn_away(Limit::Rate, wait));
             }
             used.full_at = full_at;
         }
@@ -273,7 +274,9 @@ impl Quotas {
                 queue.pop_front();
             }
             if queue.len() >= most as usize {
-                let wait = queue.front().map_or(Duration::from_secs(1), |at| *at - now);
+                let wait = queue
+                    .front()
+                    .map_or(Duration::from_secs(1), |at| at.saturating_sub(now));
                 return Err(self.turn_away(Limit::Queue, wait));
             }
             let leaves = now.saturating_add(queued);

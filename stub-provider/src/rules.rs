@@ -36,13 +36,13 @@ type Placed = (u64, Arc<FaultRule>);
 
 impl Shelves {
     fn add(&mut self, rule: FaultRule) {
-        let place = self.placed;
+        let number = self.placed;
         self.placed += 1;
-        let shelf = match rule.intent {
+        let list = match rule.intent {
             Some(intent) => self.by_intent.entry(intent).or_default(),
             None => &mut self.for_any,
         };
-        shelf.push((place, Arc::new(rule)));
+        list.push((number, Arc::new(rule)));
     }
 
     fn len(&self) -> usize {

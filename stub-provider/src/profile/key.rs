@@ -32,16 +32,17 @@ impl KeyRules {
     /// The key that stands at its place; `None` where there is none.
     pub(crate) fn read(&self, written: String) -> Result<Option<String>, Malformed> {
         let key = match (&self.place, self.form) {
-            (Place::Header(_), KeyForm::Quoted) => match place::quoted(&written) {
-                Some(key) => key.into_owned(),
-                None => {
+            (Place::Header(_), KeyForm::Quoted) => {
+                if let Some(key) = place::quoted(&written) {
+                    key.into_owned()
+                } else {
                     let why = "the idempotency key is not a quoted string (RFC 8941 section 3.3.3)";
                     return Err(Malformed {
                         key: written,
                         why: why.into(),
                     });
                 }
-            },
+            }
             (Place::Header(_), KeyForm::Either) => match place::unquote(&written) {
                 std::borrow::Cow::Borrowed(same) if same.len() == written.len() => written,
                 other => other.into_owned(),

@@ -3,6 +3,8 @@
 //! Owns the notation, the match of a request's path and writing a path out. A path without
 //! segments is compared as it is.
 
+use std::fmt::Write as _;
+
 /// A path, some of whose segments differ from request to request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathTemplate {
@@ -172,7 +174,10 @@ fn push_segment(out: &mut String, value: &str) {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'+' | b':' => {
                 out.push(char::from(byte));
             }
-            _ => out.push_str(&format!("%{byte:02X}")),
+            _ => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "%{byte:02X}");
+            }
         }
     }
 }

@@ -469,9 +469,10 @@ fn key(file: KeyFile, p: &mut Problems<'_, '_>) -> Option<KeyRules> {
         );
     }
     let replay_header = match &file.replay_header {
-        Some(name) => match HeaderName::from_bytes(name.as_bytes()) {
-            Ok(name) => Some(name),
-            Err(_) => {
+        Some(name) => {
+            if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
+                Some(name)
+            } else {
                 p.value(
                     &["key", "replay-header"],
                     "not a name",
@@ -480,7 +481,7 @@ fn key(file: KeyFile, p: &mut Problems<'_, '_>) -> Option<KeyRules> {
                 );
                 return None;
             }
-        },
+        }
         None => None,
     };
     let frees = file.frees.unwrap_or_else(|| match file.replays {
@@ -505,12 +506,8 @@ fn key(file: KeyFile, p: &mut Problems<'_, '_>) -> Option<KeyRules> {
     })
 }
 
-fn errors(
-    file: ErrorsFile,
-    key: &KeyFile,
-    submit: Option<&SubmitRules>,
-    p: &mut Problems<'_, '_>,
-) -> Option<ErrorRules> {
+/// Names the answers that the rest of the profile never gives.
+fn errors_never_given(file: &ErrorsFile, key: &KeyFile, p: &mut Problems<'_, '_>) {
     if file.used.is_some() && key.replays != Replays::Nothing {
         p.key(
             &["errors", "used"],
@@ -535,6 +532,15 @@ fn errors(
             "write unit = \"recipient\" under [key], or remove this",
         );
     }
+}
+
+fn errors(
+    file: ErrorsFile,
+    key: &KeyFile,
+    submit: Option<&SubmitRules>,
+    p: &mut Problems<'_, '_>,
+) -> Option<ErrorRules> {
+    errors_never_given(&file, key, p);
     let body = match &file.body {
         Some(written) => Some(filled(
             written,
@@ -546,9 +552,10 @@ fn errors(
         None => None,
     };
     let content_type = match &file.content_type {
-        Some(written) => match HeaderValue::from_str(written) {
-            Ok(value) => value,
-            Err(_) => {
+        Some(written) => {
+            if let Ok(value) = HeaderValue::from_str(written) {
+                value
+            } else {
                 p.value(
                     &["errors", "content-type"],
                     "not a value",
@@ -557,7 +564,7 @@ fn errors(
                 );
                 return None;
             }
-        },
+        }
         None if body.is_some() => errors::JSON,
         None => errors::PROBLEM,
     };
