@@ -252,6 +252,10 @@ impl Provider {
         }
     }
 
+    #[expect(
+        clippy::result_large_err,
+        reason = "an answer is built once for each request"
+    )]
     fn claim(&self, key: &str, request: &str) -> Result<Claim<'_>, Found> {
         let now = self.now();
         let kept = if self.cheats(Cheat::ForgetsEarly) {

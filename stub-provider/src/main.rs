@@ -24,6 +24,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// An SMS provider to test against: records every attempt and every delivery, and forgets no key.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 struct Args {
     /// Where to listen; port 0 is one that is free.
     #[arg(long, env = "STUB_LISTEN", default_value = "127.0.0.1:9090")]

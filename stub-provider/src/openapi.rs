@@ -1,4 +1,4 @@
-//! `/openapi.json`: the API in use and the admin API, described in OpenAPI 3.1.
+//! `/openapi.json`: the API in use and the admin API, described in `OpenAPI` 3.1.
 //!
 //! Owns the document as a whole. It is made from what the provider runs on: the profile's data,
 //! and the types that the admin API reads.

@@ -55,13 +55,12 @@ async fn client(
     };
     for number in 0.. {
         let key = format!("{name}-{number}");
-        match lab::try_ask(&mut stream, &post(Some(&key), &body(&key))).await {
-            Ok(answer) => known.answered.push((key, answer)),
-            Err(_) => {
-                known.unknown.push(key);
-                break;
-            }
-        }
+        let asked = lab::try_ask(&mut stream, &post(Some(&key), &body(&key))).await;
+        let Ok(answer) = asked else {
+            known.unknown.push(key);
+            break;
+        };
+        known.answered.push((key, answer));
         if answers.fetch_sub(1, Ordering::Relaxed) == 1 {
             enough.notify_one();
         }

@@ -259,13 +259,13 @@ impl Way {
             cut: Arc::default(),
             open: std::sync::Mutex::default(),
         });
-        let served = way.clone();
+        let own = way.clone();
         tokio::spawn(async move {
             while let Ok((mut near, _)) = listener.accept().await {
-                if served.cut.load(Ordering::Acquire) {
+                if own.cut.load(Ordering::Acquire) {
                     continue;
                 }
-                let open = served.open.lock().expect("nothing fails here").clone();
+                let open = own.open.lock().expect("nothing fails here").clone();
                 tokio::spawn(open.run_until_cancelled_owned(async move {
                     let mut far = TcpStream::connect(server).await.expect("the server");
                     // However it ends, it ends.

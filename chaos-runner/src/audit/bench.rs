@@ -208,19 +208,19 @@ impl Bench {
             if cut != Cut::HalfSent {
                 open.exchange.written = Some(self.began.elapsed());
             }
-            let heard = match cut {
+            let listened = match cut {
                 Cut::HalfSent => None,
                 Cut::Sent(wait) => tokio::time::timeout(wait, wire.hear()).await.ok(),
                 Cut::Answering => Some(wire.hear().await),
             };
-            let how = match (cut, &heard) {
+            let how = match (cut, &listened) {
                 (Cut::HalfSent, _) => "reset after half of the request",
                 (_, None) => "reset after the request, before any answer",
                 (_, Some(Ok(()))) => "reset when the answer began, unread",
                 (_, Some(Err(error))) => return Outcome::Unknown(said(error)),
             };
             let mut seen = None;
-            if heard.is_some() {
+            if listened.is_some() {
                 open.exchange.heard = Some(self.began.elapsed());
                 let answer = wire.peek().await;
                 seen = answer.map(|answer| self.read(answer, &open.bytes));
@@ -338,10 +338,8 @@ fn bytes(target: &Target, sent: &Sent) -> Vec<u8> {
     for (name, value) in &sent.headers {
         head.extend([name, ": ", value, "\r\n"]);
     }
-    head.push_str(&format!(
-        "connection: close\r\ncontent-length: {}\r\n\r\n",
-        sent.body.len()
-    ));
+    let length = sent.body.len().to_string();
+    head.extend(["connection: close\r\ncontent-length: ", &length, "\r\n\r\n"]);
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(&sent.body);
     bytes

@@ -36,6 +36,7 @@ fn seen<'a>(
 }
 
 /// Whether requests that must be one message were one.
+#[must_use]
 pub fn one(exchanges: &[&Exchange], listing: Option<&Listing>) -> Judgement {
     let found = seen(exchanges, listing);
     if let [(_, first), (_, second), ..] = found.as_slice() {
@@ -84,6 +85,7 @@ pub fn one(exchanges: &[&Exchange], listing: Option<&Listing>) -> Judgement {
 
 /// Whether a request that had to be refused led to nothing. `before` are the messages that were
 /// there already.
+#[must_use]
 pub fn none_more(before: &[&str], after: &Exchange, listing: Option<&Listing>) -> Judgement {
     let found = seen(&[after], listing);
     if let Some((_, exchange)) = found.iter().find(|(id, _)| !before.contains(id)) {
@@ -94,6 +96,7 @@ pub fn none_more(before: &[&str], after: &Exchange, listing: Option<&Listing>) -
 }
 
 /// The different results of some exchanges: `201, 409`.
+#[must_use]
 pub fn results(exchanges: &[&Exchange]) -> String {
     let mut words: Vec<String> = exchanges.iter().map(|e| e.result()).collect();
     words.sort();

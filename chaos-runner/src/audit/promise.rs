@@ -7,6 +7,10 @@ use std::time::Duration;
 
 /// What a provider promises about its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a promise of its own, kept or not"
+)]
 pub struct Promise {
     /// The header that bears the key, in lower case; `None`: it stands elsewhere.
     pub header: Option<String>,

@@ -47,7 +47,7 @@ pub enum Command {
     /// Run scenarios against a client and judge it.
     Run(RunArgs),
     /// Check whether a provider keeps what its profile promises about idempotency keys.
-    Audit(AuditArgs),
+    Audit(Box<AuditArgs>),
     /// Name the scenarios.
     List(ListArgs),
     /// Print a scenario as it is written, or what becomes of it.

@@ -69,6 +69,10 @@ pub(crate) struct ScenarioFile {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 #[schemars(rename = "Intents")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch that an author sets by itself"
+)]
 pub(crate) struct RawIntents {
     /// How many messages.
     #[schemars(range(min = 1))]

@@ -1,4 +1,4 @@
-//! The admin API in OpenAPI.
+//! The admin API in `OpenAPI`.
 //!
 //! Owns what its routes take and answer. The shape of a fault is generated from the types that
 //! read it.
@@ -21,7 +21,7 @@ fn nullable(kind: &str) -> Value {
 }
 
 /// A schema of an object that has all of these members.
-fn object(members: Value) -> Value {
+fn object(members: &Value) -> Value {
     let required: Vec<String> = members
         .as_object()
         .map(|members| members.keys().cloned().collect())
@@ -154,8 +154,8 @@ fn set(paths: &mut Paths, fault: &Value) {
         takes,
         query: Vec::new(),
     };
-    let clock = object(json!({ "now": { "type": "string", "format": "date-time" } }));
-    let callback = object(json!({ "url": nullable("string") }));
+    let clock = object(&json!({ "now": { "type": "string", "format": "date-time" } }));
+    let callback = object(&json!({ "url": nullable("string") }));
     let any = json!({ "type": "object" });
 
     get("/admin/faults", "The faults in force.", list(&any)).add(paths);
@@ -167,7 +167,7 @@ fn set(paths: &mut Paths, fault: &Value) {
         Some(fault.clone()),
     )
     .add(paths);
-    let removed = object(json!({ "removed": { "type": "integer" } }));
+    let removed = object(&json!({ "removed": { "type": "integer" } }));
     let mut remove = set(
         "delete",
         "/admin/faults",
@@ -180,7 +180,7 @@ fn set(paths: &mut Paths, fault: &Value) {
 
     get("/admin/clock", "The provider's time.", clock.clone()).add(paths);
     let advance = closed(
-        json!({ "advance": duration("How far, forward.") }),
+        &json!({ "advance": duration("How far, forward.") }),
         &["advance"],
     );
     set(
@@ -193,7 +193,7 @@ fn set(paths: &mut Paths, fault: &Value) {
     .add(paths);
 
     get("/admin/callback", "Where webhooks go.", callback.clone()).add(paths);
-    let url = closed(json!({ "url": { "type": "string" } }), &["url"]);
+    let url = closed(&json!({ "url": { "type": "string" } }), &["url"]);
     set(
         "post",
         "/admin/callback",
@@ -213,7 +213,7 @@ fn set(paths: &mut Paths, fault: &Value) {
     .add(paths);
 
     let phone = closed(
-        json!({
+        &json!({
             "from": { "type": "string", "description": "The phone." },
             "to": { "type": ["string", "null"], "description": "The sender that it answers; absent: all." },
             "body": { "type": "string" },
@@ -221,7 +221,7 @@ fn set(paths: &mut Paths, fault: &Value) {
         }),
         &["from", "body"],
     );
-    let heard = object(json!({
+    let heard = object(&json!({
         "from": { "type": "string" },
         "to": nullable("string"),
         "customer": nullable("string"),
@@ -244,7 +244,7 @@ fn set(paths: &mut Paths, fault: &Value) {
 }
 
 /// A schema of an object that has these members and no others.
-fn closed(members: Value, required: &[&str]) -> Value {
+fn closed(members: &Value, required: &[&str]) -> Value {
     json!({
         "type": "object",
         "properties": members,
@@ -289,7 +289,7 @@ fn problem() -> Value {
 }
 
 fn message() -> Value {
-    object(json!({
+    object(&json!({
         "id": { "type": "string" },
         "to": nullable("string"),
         "body": nullable("string"),
@@ -304,7 +304,7 @@ fn message() -> Value {
 }
 
 fn attempt() -> Value {
-    object(json!({
+    object(&json!({
         "attempt": { "type": "integer" },
         "at": { "type": "string", "format": "date-time" },
         "connection": { "type": "integer" },

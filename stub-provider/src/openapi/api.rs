@@ -1,4 +1,4 @@
-//! The profile's API in OpenAPI.
+//! The profile's API in `OpenAPI`.
 //!
 //! Owns what the paths of the profile take and answer. The shapes are read off samples, which are
 //! made in the same way as the answers themselves.
@@ -62,8 +62,8 @@ pub(super) fn describe(core: &Core, paths: &mut Paths) {
     lookups(core, paths);
 }
 
-fn other(core: &Core, status: StatusCode, code: Option<Code>) -> Reply {
-    core.profile.errors.other(status, code, "what is wrong")
+fn other(provider: &Core, status: StatusCode, code: Option<Code>) -> Reply {
+    provider.profile.errors.other(status, code, "what is wrong")
 }
 
 /// What differs from message to message, where it can be absent.
@@ -137,8 +137,8 @@ fn submit(core: &Core, paths: &mut Paths) {
     answers.add(&errors.reply(&errors.invalid, "what is wrong", About::default()));
     answers.add(&errors.reply(&errors.unauthorised, "what is wrong", About::default()));
     for limit in Limit::ALL {
-        let code = Code(limit.code().to_string());
-        answers.add(&other(core, StatusCode::TOO_MANY_REQUESTS, Some(code)));
+        let of_limit = Code(limit.code().to_string());
+        answers.add(&other(core, StatusCode::TOO_MANY_REQUESTS, Some(of_limit)));
     }
     answers.add(&other(core, StatusCode::METHOD_NOT_ALLOWED, None));
     answers.add(&crate::connection::too_large(core.limits.body_bytes));

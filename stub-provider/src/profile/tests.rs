@@ -58,6 +58,7 @@ fn a_wrong_key_is_named_and_marked_and_the_right_one_is_suggested() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of one line for each value")]
 fn values_that_cannot_work_are_refused_where_they_stand() {
     for (right, other, marked, says) in [
         (

@@ -68,7 +68,7 @@ pub(crate) fn wire(composed: &Composed) -> String {
         composed.body.len()
     );
     for (name, value) in &composed.headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        text.extend([name, ": ", value, "\r\n"]);
     }
     text.push_str("\r\n");
     text.push_str(std::str::from_utf8(&composed.body).expect("a body of text"));

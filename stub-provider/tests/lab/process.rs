@@ -32,6 +32,10 @@ impl Process {
     }
 
     /// Runs a program that becomes a provider with `--json-logs`.
+    #[expect(
+        clippy::zombie_processes,
+        reason = "a provider that does not start fails the test, and ends with it"
+    )]
     pub(crate) fn run(mut program: Command) -> Self {
         let mut child = program
             .stderr(Stdio::piped())

@@ -54,9 +54,9 @@ pub(super) async fn check(bench: &Bench) -> Judgement {
         {
             return Judgement::undecided(why);
         }
-        let held = pair.iter().any(was_held);
+        let waited = pair.iter().any(was_held);
         let round = Round {
-            held,
+            held: waited,
             pair,
             after: bench.send("the same afterwards", &sent).await,
             listing: bench.list(&draft).await,
@@ -66,7 +66,7 @@ pub(super) async fn check(bench: &Bench) -> Judgement {
             return judgement;
         }
         rounds.push(judgement);
-        if held {
+        if waited {
             break;
         }
     }
