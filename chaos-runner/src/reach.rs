@@ -32,7 +32,10 @@ pub fn reach(view: &View<'_>) -> Reach {
             Place::Connection(k) => {
                 if connection_fault_acted(view, fault, *k) {
                     result.fired += 1;
-                } else if *k > 1 && view.intents().all(|i| settled(view, i.number)) {
+                } else if *k > 1
+                    && *k <= most_connections(view)
+                    && view.intents().all(|i| settled(view, i.number))
+                {
                     // It was done before it had need of another connection.
                     result.unreached.push(Unreached {
                         fault: fault.id,
@@ -51,6 +54,14 @@ pub fn reach(view: &View<'_>) -> Reach {
         }
     }
     result
+}
+
+/// How many connections the client could open at most, by what it promises: one that it can never
+/// open is the scenario's mistake. Without a promise: a second one for each message.
+fn most_connections(view: &View<'_>) -> u32 {
+    let attempts = view.history.client.policy.max_attempts.unwrap_or(2);
+    let intents = u32::try_from(view.history.intents.len()).unwrap_or(u32::MAX);
+    intents.saturating_mul(attempts)
 }
 
 fn named(fault: &PlannedFault) -> String {
