@@ -1,8 +1,8 @@
 //! Webhooks: what the provider tells the client on its own account.
 //!
 //! Owns where they go, that they are signed, and that each is tried again until it is
-//! acknowledged. What they say is decided by who sends them: [`crate::receipt`] and
-//! [`crate::inbound`].
+//! acknowledged. What they say is decided by who sends them: `receipt` and
+//! `inbound`.
 
 use std::{
     net::IpAddr,
