@@ -43,9 +43,11 @@ pub(super) fn check(view: &View<'_>) -> Observed {
             .unwrap_or(u32::MAX)
             .max(own.unwrap_or(0));
         let never_arrived = tries.is_empty() && own.is_none_or(|n| n == 0);
-        let expired = view
-            .expires_at_us(number)
-            .is_some_and(|at| at <= belief.mark.at_us.saturating_add(1_000_000));
+        // Told to come back only when the message is useless, it is done at once.
+        let next_us = told_until_us(view, number)
+            .unwrap_or(0)
+            .max(belief.mark.at_us.saturating_add(1_000_000));
+        let expired = view.expires_at_us(number).is_some_and(|at| at <= next_us);
         if used >= maximum || never_arrived || expired || key_runs_out(view, number) {
             continue;
         }
@@ -84,6 +86,18 @@ pub(super) fn check(view: &View<'_>) -> Observed {
     seen
 }
 
+/// When the last answer to an intent told the client to come back, in microseconds.
+fn told_until_us(view: &View<'_>, intent: usize) -> Option<u64> {
+    let tries = view.tries(intent);
+    let (mark, answer) = tries.last()?.answer?;
+    let wait = match Form::of(answer)? {
+        Form::Seconds(seconds) | Form::Huge(seconds) => seconds.saturating_mul(1_000_000),
+        Form::Future(us) => us,
+        Form::Odd => return None,
+    };
+    Some(mark.at_us.saturating_add(wait))
+}
+
 /// Whether the time for which the provider remembers the key may have stopped the client: it is
 /// short, or the client was told to come back only after it.
 fn key_runs_out(view: &View<'_>, intent: usize) -> bool {
@@ -105,6 +119,26 @@ fn key_runs_out(view: &View<'_>, intent: usize) -> bool {
 mod tests {
     use super::*;
     use crate::history::builder::tale;
+
+    #[test]
+    fn a_client_that_is_told_to_wait_beyond_the_expiry_may_stop_at_once() {
+        let told_to_wait = |seconds| {
+            tale("429", 1)
+                .given(|h| {
+                    h.client.policy.max_attempts = Some(5);
+                    h.provider.has_key = true;
+                    h.provider.retention_us = 3_600_000_000;
+                    h.intents[0].expires_after = Some(std::time::Duration::from_secs(4));
+                })
+                .submit(1, crate::history::Submission::First, true)
+                .ask(1, Some("k"))
+                .answer_with(429, &[("retry-after", seconds)])
+                .believe(1, Outcome::Dead)
+                .settle()
+        };
+        assert!(check(&View::new(&told_to_wait("5"))).symptoms.is_empty());
+        assert_eq!(check(&View::new(&told_to_wait("2"))).symptoms.len(), 1);
+    }
 
     #[test]
     fn giving_up_at_the_maximum_passes() {
