@@ -28,8 +28,9 @@ impl Starvation {
             .is_none_or(|then| now.saturating_duration_since(then) >= EVERY)
     }
 
-    /// How long the threads of these processes and of their children have waited since the last
-    /// look, added up, and at most the time since then. Where the kernel does not tell: none.
+    /// How long the one of these processes' and their children's threads that waited longest has
+    /// waited since the last look, at most the time since then. Where the kernel does not tell:
+    /// none. Not the sum: many threads that each wait a little delay nothing.
     pub fn look(&mut self, processes: impl IntoIterator<Item = i32>, now: Instant) -> Duration {
         let mut waited = HashMap::new();
         for process in processes {
@@ -38,7 +39,8 @@ impl Starvation {
         let nanos = waited
             .iter()
             .map(|(thread, now)| now.saturating_sub(self.waited.get(thread).copied().unwrap_or(0)))
-            .fold(0, u64::saturating_add);
+            .max()
+            .unwrap_or(0);
         let since = self.looked.replace(now);
         self.waited = waited;
         let most = since.map_or(Duration::MAX, |then| now.saturating_duration_since(then));
