@@ -8,10 +8,10 @@ STUB_REPLICA_ROUNDS=${STUB_REPLICA_ROUNDS:-20} cargo test --workspace -- --ignor
 echo "== the suite on PostgreSQL, embedded engine"
 target/debug/chaos-runner run --client clients/outbox-worker/client-postgres.toml
 echo "== honest clients in other languages"
-scripts/clients.sh shell-curl rust-reqwest
+scripts/clients.sh rust-reqwest
 echo "== the suite on SQLite, real Toxiproxy at $TOXIPROXY"
 target/debug/chaos-runner run --client clients/outbox-worker/client.toml --toxiproxy "$TOXIPROXY"
 echo "== the Toxiproxy clients of other languages, on the embedded engine"
 bash toxic-proxy/conformance/run.sh
 echo "== what the provider says of itself: /openapi.json with schemathesis, /metrics with Prometheus's parser"
-bash stub-provider/conformance/run.sh 5
+bash stub-provider/conformance/run.sh 5 v1
