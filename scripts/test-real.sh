@@ -13,5 +13,3 @@ echo "== the suite on SQLite, real Toxiproxy at $TOXIPROXY"
 target/debug/chaos-runner run --client clients/outbox-worker/client.toml --toxiproxy "$TOXIPROXY"
 echo "== the Toxiproxy clients of other languages, on the embedded engine"
 bash toxic-proxy/conformance/run.sh
-echo "== what the provider says of itself: /openapi.json with schemathesis, /metrics with Prometheus's parser"
-bash stub-provider/conformance/run.sh 5 v1
