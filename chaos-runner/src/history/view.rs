@@ -397,16 +397,15 @@ impl<'h> View<'h> {
             .into_iter()
     }
 
-    /// How long the client was without a processor in a span of time, all in microseconds.
-    #[must_use]
-    pub fn starved_us(&self, from_us: u64, to_us: u64) -> u64 {
+    /// How long the client was without a processor, each time that overlaps a span of time; all
+    /// in microseconds.
+    pub fn starved_us(&self, from_us: u64, to_us: u64) -> impl Iterator<Item = u64> {
         self.starved
             .iter()
-            .filter(|(mark, for_us)| {
+            .filter(move |(mark, for_us)| {
                 mark.at_us >= from_us && mark.at_us.saturating_sub(*for_us) <= to_us
             })
-            .map(|(_, for_us)| for_us)
-            .sum()
+            .map(|(_, for_us)| *for_us)
     }
 
     /// When an event was seen, in microseconds.

@@ -199,7 +199,13 @@ fn doubt(finding: &Finding, view: &View<'_>) -> Option<u64> {
     let times = || finding.evidence.iter().filter_map(|seq| view.time_of(*seq));
     let from = times().min()?.saturating_sub(BEFORE_US);
     let to = times().max()?;
-    let starved = view.starved_us(from, to);
+    let waits = view.starved_us(from, to);
+    let starved = match finding.kind {
+        // Many waits are weighed against each other: small delays of each only add noise, which
+        // hides the defect. Only a long one can make many requests come at once.
+        BugKind::NoJitter | BugKind::NoBackoff => waits.max().unwrap_or(0),
+        _ => waits.sum(),
+    };
     (starved >= STARVED_US.max((to - from) / 4)).then_some(starved)
 }
 
