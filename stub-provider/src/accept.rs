@@ -74,19 +74,20 @@ impl Conclusion {
         self.ticket.as_ref().map(|ticket| &ticket.fingerprint)
     }
 
-    /// Lets everybody know: whoever waits for the key goes on.
-    pub(crate) fn publish(mut self, core: &Core) {
-        let mut again = false;
+    /// Lets everybody know: whoever waits for the key goes on. `again`: another replica had a
+    /// message accepted under the key before.
+    pub(crate) fn publish(mut self, core: &Core, mut again: bool) {
         if let Some(delivery) = &self.delivery {
             core.delivered(delivery);
         }
         if let Some(ticket) = &mut self.ticket {
             if core.store.is_shared() {
                 // What is stored is the same for all replicas; here others only wait for it.
-                return ticket.release();
+                ticket.release();
+            } else {
+                let message = self.delivery.as_ref().map(|delivery| delivery.id);
+                again = ticket.settle(self.answer.take(), message, self.at);
             }
-            let message = self.delivery.as_ref().map(|delivery| delivery.id);
-            again = ticket.settle(self.answer.take(), message, self.at);
         }
         if let Some(delivery) = &self.delivery {
             core.count_delivery(delivery, again);

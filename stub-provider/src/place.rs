@@ -7,11 +7,17 @@ use std::{borrow::Cow, fmt, str::FromStr};
 
 use hyper::{HeaderMap, header::HeaderName};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{self, DeserializeSeed, IgnoredAny, MapAccess},
-};
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+mod form;
+mod json;
+mod quoted;
+
+use json::JsonPlaces;
+
+pub(crate) use form::{decode, form_fields};
+pub(crate) use json::walk;
+pub use quoted::{quoted, unquote};
 
 /// Where a value stands in a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -182,224 +188,13 @@ pub fn read<const N: usize>(places: [&Place; N], content: &Content<'_>) -> [Opti
     found
 }
 
-/// Walks the outermost object once and keeps only the members that some place starts with.
-struct JsonPlaces<'a> {
-    places: &'a [&'a Place],
-    found: &'a mut [Option<String>],
-    element: usize,
-}
-
-impl<'de> de::Visitor<'de> for JsonPlaces<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
-        while let Some(wanted) = map.next_key_seed(Member(self.places))? {
-            let Some((first, simple)) = wanted else {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            };
-            if simple {
-                self.found[first] = map.next_value::<Scalar>()?.0;
-                continue;
-            }
-            // Several places, or one further inside: read the member whole.
-            let content: Value = map.next_value()?;
-            let Place::Json(chosen) = &self.places[first] else {
-                continue;
-            };
-            for (place, slot) in self.places.iter().zip(self.found.iter_mut()) {
-                if let Place::Json(path) = place
-                    && path[0] == chosen[0]
-                {
-                    *slot = walk(&content, &path[1..], self.element).and_then(scalar);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Which place a member of the outermost object is for: the first of them, and whether it is the
-/// only one and the member itself is meant.
-struct Member<'a>(&'a [&'a Place]);
-
-impl<'de> DeserializeSeed<'de> for Member<'_> {
-    type Value = Option<(usize, bool)>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl de::Visitor<'_> for Member<'_> {
-    type Value = Option<(usize, bool)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a member name")
-    }
-
-    fn visit_str<E: de::Error>(self, name: &str) -> Result<Self::Value, E> {
-        let mut found = None;
-        for (nth, place) in self.0.iter().enumerate() {
-            if let Place::Json(path) = place
-                && path[0] == name
-            {
-                found = match found {
-                    None => Some((nth, path.len() == 1)),
-                    Some((first, _)) => Some((first, false)),
-                };
-            }
-        }
-        Ok(found)
-    }
-}
-
-/// Text or a number; anything else is read over.
-struct Scalar(Option<String>);
-
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Scalar;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON value")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Scalar, E> {
-                Ok(Scalar(Some(text.to_owned())))
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scalar, E> {
-                Ok(Scalar(Some(number.to_string())))
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scalar, E> {
-                Ok(Scalar(Some(number.to_string())))
-            }
-
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scalar, E> {
-                Ok(Scalar(
-                    Value::from(number).as_number().map(ToString::to_string),
-                ))
-            }
-
-            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Scalar, E> {
-                Ok(Scalar(None))
-            }
-
-            fn visit_unit<E: de::Error>(self) -> Result<Scalar, E> {
-                Ok(Scalar(None))
-            }
-
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Scalar(None))
-            }
-
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Scalar, M::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Scalar(None))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-/// The value at a path; `*` is `element`.
-pub(crate) fn walk<'v>(content: &'v Value, path: &[String], element: usize) -> Option<&'v Value> {
-    path.iter().try_fold(content, |at, step| match at {
-        Value::Array(items) if step == "*" => items.get(element),
-        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-        other => other.get(step),
-    })
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
-}
-
-/// The fields of a form-encoded body or of a query, decoded.
-pub(crate) fn form_fields(text: &[u8]) -> impl Iterator<Item = (String, String)> + '_ {
-    text.split(|b| *b == b'&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| {
-            let cut = pair.iter().position(|b| *b == b'=').unwrap_or(pair.len());
-            let value = pair.get(cut + 1..).unwrap_or_default();
-            (decode(&pair[..cut]), decode(value))
-        })
-}
-
-/// Undoes form encoding; a `%` that starts no valid escape stands for itself.
-pub(crate) fn decode(text: &[u8]) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut i = 0;
-    while i < text.len() {
-        let hex = |b: Option<&u8>| b.and_then(|b| char::from(*b).to_digit(16));
-        match text[i] {
-            b'+' => out.push(b' '),
-            b'%' => {
-                if let (Some(high), Some(low)) = (hex(text.get(i + 1)), hex(text.get(i + 2))) {
-                    out.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
-                    i += 2;
-                } else {
-                    out.push(b'%');
-                }
-            }
-            other => out.push(other),
-        }
-        i += 1;
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-/// The text of a quoted string (RFC 8941 section 3.3.3), as the IETF draft writes a key; `None`
-/// where the value is none.
-#[must_use]
-pub fn quoted(value: &str) -> Option<Cow<'_, str>> {
-    let inner = value.trim().strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.bytes().all(|b| matches!(b, 0x20..=0x7e)) {
-        return None;
-    }
-    if !inner.contains(['\\', '"']) {
-        return Some(inner.into());
-    }
-    let mut out = String::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => match chars.next() {
-                Some(escaped @ ('\\' | '"')) => out.push(escaped),
-                _ => return None,
-            },
-            '"' => return None,
-            other => out.push(other),
-        }
-    }
-    Some(out.into())
-}
-
-/// A key in quotes or bare, as most providers take it. What is not well quoted is taken as it
-/// stands.
-#[must_use]
-pub fn unquote(value: &str) -> Cow<'_, str> {
-    quoted(value).unwrap_or_else(|| value.trim().into())
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::*;
+    use serde_json::Value;
+
+    use super::{json::scalar, *};
 
     fn place(text: &str) -> Place {
         text.parse().expect("a place")

@@ -248,7 +248,7 @@ impl Store {
     ) -> Result<(), Unkept> {
         match self {
             Self::Memory => {
-                conclusion.publish(core);
+                conclusion.publish(core, false);
                 Ok(())
             }
             Self::Disk(disk) => {
@@ -259,10 +259,10 @@ impl Store {
                 Ok(())
             }
             Self::Shared(shared) => {
-                if let Some(owned) = owned {
-                    shared.conclude(owned, &conclusion, core.naming).await?;
-                }
-                conclusion.publish(core);
+                // Without a transaction of its own nothing entitles it to a decision.
+                let owned = owned.ok_or(Unkept::Refused)?;
+                let again = shared.conclude(owned, &conclusion, core.naming).await?;
+                conclusion.publish(core, again);
                 Ok(())
             }
         }

@@ -10,7 +10,7 @@ use sqlx::{Row as _, sqlite::SqliteRow};
 use super::{
     Recovered, StoreError,
     disk::{Database, since_epoch, span},
-    rows::{self, AttemptRow},
+    rows::{self, AttemptRow, attempt_row},
 };
 use crate::{
     arrival::counted_as,
@@ -44,25 +44,40 @@ impl Database {
         Ok(recovered)
     }
 
-    /// One page of a table behind the row `after`.
-    async fn page(
+    /// Reads a table from its first row to its last, a page at a time. `select` takes the id that
+    /// it begins behind, and how many rows it may give.
+    async fn each(
         &mut self,
+        what: &str,
         select: &'static str,
-        after: i64,
-    ) -> Result<Vec<SqliteRow>, StoreError> {
+        mut take: impl FnMut(i64, &SqliteRow) -> Result<(), Unread>,
+    ) -> Result<(), StoreError> {
         let fail = self.failed("reading what it has kept");
-        sqlx::query(select)
-            .bind(after)
-            .bind(PAGE)
-            .fetch_all(&mut self.connection)
-            .await
-            .map_err(fail)
-    }
-
-    fn damaged(&self, what: &str) -> StoreError {
-        StoreError::Damaged {
-            place: self.place.clone(),
-            what: format!("{what} cannot be read"),
+        let mut after = -1;
+        loop {
+            let rows = sqlx::query(select)
+                .bind(after)
+                .bind(PAGE)
+                .fetch_all(&mut self.connection)
+                .await
+                .map_err(&fail)?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            for row in &rows {
+                after = row.try_get("id").map_err(&fail)?;
+                take(after, row).map_err(|unread| match unread {
+                    Unread::Column(error) => fail(error),
+                    Unread::Sense => StoreError::Damaged {
+                        place: self.place.clone(),
+                        what: format!("{what} {after} cannot be read"),
+                    },
+                    Unread::Part(part) => StoreError::Damaged {
+                        place: self.place.clone(),
+                        what: format!("{part} cannot be read"),
+                    },
+                })?;
+            }
         }
     }
 
@@ -72,32 +87,22 @@ impl Database {
         recovered: &mut Recovered,
         latest: &mut Duration,
     ) -> Result<(), StoreError> {
-        let fail = self.failed("reading its attempts");
-        let mut after = -1;
-        loop {
-            let rows = self
-                .page(
-                    "select * from attempts where id > ? order by id limit ?",
-                    after,
-                )
-                .await?;
-            if rows.is_empty() {
-                return Ok(());
-            }
-            for row in rows {
-                after = row.try_get("id").map_err(&fail)?;
-                let key: Option<String> = row.try_get("key").map_err(&fail)?;
-                let row = attempt_row(&row).map_err(&fail)?;
-                let attempt = row.attempt().map_err(|what| self.damaged(&what))?;
-                // Whether it was answered, nobody knows: the provider was gone before that was
-                // on record.
-                recovered.cut_off += u64::from(attempt.finish(End::Crashed));
-                recovered.attempts += 1;
-                *latest = (*latest).max(attempt.at);
-                count(core, &attempt, key.as_deref());
-                core.records.arrivals().push(Arc::new(attempt));
-            }
-        }
+        let select = "select * from attempts where id > ? order by id limit ?";
+        self.each("attempt", select, |_, row| {
+            let key: Option<String> = row.try_get("key")?;
+            let sender = row.try_get("sender")?;
+            let kept: AttemptRow = attempt_row!(row, sender);
+            let attempt = kept.attempt().map_err(Unread::Part)?;
+            // Whether it was answered, nobody knows: the provider was gone before that was on
+            // record.
+            recovered.cut_off += u64::from(attempt.finish(End::Crashed));
+            recovered.attempts += 1;
+            *latest = (*latest).max(attempt.at);
+            count(core, &attempt, key.as_deref());
+            core.records.arrivals().push(Arc::new(attempt));
+            Ok(())
+        })
+        .await
     }
 
     async fn messages(
@@ -106,60 +111,50 @@ impl Database {
         recovered: &mut Recovered,
         latest: &mut Duration,
     ) -> Result<(), StoreError> {
-        let fail = self.failed("reading its messages");
-        let mut after = -1;
-        loop {
-            let rows = self
-                .page(
-                    "select id, attempt, at from messages where id > ? order by id limit ?",
-                    after,
-                )
-                .await?;
-            if rows.is_empty() {
-                return Ok(());
-            }
-            for row in rows {
-                after = row.try_get("id").map_err(&fail)?;
-                let by: i64 = row.try_get("attempt").map_err(&fail)?;
-                let Some(by) = core.records.attempt(by.cast_unsigned()) else {
-                    return Err(self.damaged(&format!("the attempt of message {after}")));
-                };
-                let at = span(row.try_get("at").map_err(&fail)?);
-                recovered.deliveries += 1;
-                *latest = (*latest).max(at);
-                core.records.restore(Delivery {
-                    id: MessageId(after.cast_unsigned()),
-                    by,
-                    at,
-                });
-            }
-        }
+        let select = "select id, attempt, at from messages where id > ? order by id limit ?";
+        self.each("the attempt of message", select, |id, row| {
+            let by: i64 = row.try_get("attempt")?;
+            let by = core.records.attempt(by.cast_unsigned());
+            let by = by.ok_or(Unread::Sense)?;
+            let at = span(row.try_get("at")?);
+            recovered.deliveries += 1;
+            *latest = (*latest).max(at);
+            core.records.restore(Delivery {
+                id: MessageId(id.cast_unsigned()),
+                by,
+                at,
+            });
+            Ok(())
+        })
+        .await
     }
 
     async fn answers(&mut self, core: &Core, latest: &mut Duration) -> Result<(), StoreError> {
-        let fail = self.failed("reading its answers");
-        let mut after = -1;
-        loop {
-            let rows = self
-                .page(
-                    "select * from answers where id > ? order by id limit ?",
-                    after,
-                )
-                .await?;
-            if rows.is_empty() {
-                return Ok(());
-            }
-            for row in rows {
-                after = row.try_get("id").map_err(&fail)?;
-                let key: String = row.try_get("key").map_err(&fail)?;
-                let settled = settled(&row).map_err(&fail)?;
-                let Some(settled) = settled else {
-                    return Err(self.damaged(&format!("answer {after}")));
-                };
-                *latest = (*latest).max(settled.at);
-                core.ledger.restore(KeyId::from_text(&key), settled);
-            }
-        }
+        let select = "select * from answers where id > ? order by id limit ?";
+        self.each("answer", select, |_, row| {
+            let key: String = row.try_get("key")?;
+            let settled = settled(row)?.ok_or(Unread::Sense)?;
+            *latest = (*latest).max(settled.at);
+            core.ledger.restore(KeyId::from_text(&key), settled);
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Why a row cannot be taken up.
+enum Unread {
+    /// The database does not give a column.
+    Column(sqlx::Error),
+    /// What is in it makes no sense.
+    Sense,
+    /// A part of it makes no sense; which.
+    Part(String),
+}
+
+impl From<sqlx::Error> for Unread {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Column(error)
     }
 }
 
@@ -172,26 +167,6 @@ fn count(core: &Core, attempt: &Attempt, key: Option<&str>) {
         let mut count = core.keyless.entry(what).or_insert(0);
         *count = attempt.by_key.max(*count);
     }
-}
-
-fn attempt_row(row: &SqliteRow) -> Result<AttemptRow, sqlx::Error> {
-    Ok(AttemptRow {
-        id: row.try_get("id")?,
-        at: row.try_get("at")?,
-        connection: row.try_get("connection")?,
-        nth_on_connection: row.try_get("nth_on_connection")?,
-        method: row.try_get("method")?,
-        target: row.try_get("target")?,
-        headers: row.try_get("headers")?,
-        body: row.try_get("body")?,
-        reading: row.try_get("reading")?,
-        by_key: row.try_get("by_key")?,
-        sender: row.try_get("sender")?,
-        reached: row.try_get("reached")?,
-        status: row.try_get("status")?,
-        ended: row.try_get("ended")?,
-        message: row.try_get("message")?,
-    })
 }
 
 /// How a key was settled; `None` where the columns do not say it.

@@ -43,6 +43,30 @@ pub(super) struct AttemptRow {
     pub(super) message: Option<i64>,
 }
 
+/// An [`AttemptRow`] from a row of either database, whose rows are of different types.
+macro_rules! attempt_row {
+    ($row:expr, $sender:expr) => {
+        AttemptRow {
+            id: $row.try_get("id")?,
+            at: $row.try_get("at")?,
+            connection: $row.try_get("connection")?,
+            nth_on_connection: $row.try_get("nth_on_connection")?,
+            method: $row.try_get("method")?,
+            target: $row.try_get("target")?,
+            headers: $row.try_get("headers")?,
+            body: $row.try_get("body")?,
+            reading: $row.try_get("reading")?,
+            by_key: $row.try_get("by_key")?,
+            sender: $sender,
+            reached: $row.try_get("reached")?,
+            status: $row.try_get("status")?,
+            ended: $row.try_get("ended")?,
+            message: $row.try_get("message")?,
+        }
+    };
+}
+pub(super) use attempt_row;
+
 /// What a request says, as one text.
 pub(super) fn reading(reading: &Reading) -> String {
     // It holds nothing that JSON cannot say.

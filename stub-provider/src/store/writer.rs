@@ -261,7 +261,7 @@ fn done(entry: Entry) {
     let waits = match entry {
         Entry::Arrived(..) | Entry::Ended(_) => return,
         Entry::Concluded(core, conclusion, done) => {
-            conclusion.publish(&core);
+            conclusion.publish(&core, false);
             done
         }
         Entry::Noted(_, done)

@@ -1,143 +1,26 @@
 //! Every rule of every built-in profile, against the running provider. What is expected is what
 //! the profile says; the requests are those that it composes.
 
+mod bench;
+#[path = "../lab/mod.rs"]
 mod lab;
 
 use std::{sync::Arc, time::Duration};
 
-use lab::{Answer, Client, OTHER, TO, Watch, ask, buzzes, delivered, wire};
+use bench::Bench;
+use lab::{Client, OTHER, TO, Watch, delivered, wire};
 use serde_json::Value;
 use stub_provider::{
-    Config, HoldRule, Profile, Provider,
+    HoldRule, Profile,
     event::EventKind,
     fault::{RequestKind, Stage},
     profile::{
-        Binds, BodyEncoding, Composed, Draft, ErrorAnswer, KeyForm, KeyScope, KeyUnit, Question,
-        Replays, Rule, StatusClass,
+        Binds, BodyEncoding, Composed, Draft, KeyForm, KeyScope, KeyUnit, Question, Replays, Rule,
+        StatusClass,
     },
 };
 
 const REFUSED: &str = "+15005550001";
-
-/// A provider that speaks a profile, and a client of it.
-struct Bench {
-    name: String,
-    profile: Arc<Profile>,
-    provider: Provider,
-    key: String,
-}
-
-impl Bench {
-    async fn open(profile: Arc<Profile>) -> Self {
-        let config = Config {
-            profile: profile.clone(),
-            ..Config::default()
-        };
-        Self {
-            name: profile.name().to_owned(),
-            provider: Provider::start(config).await.expect("a provider"),
-            key: profile.sample_key(1),
-            profile,
-        }
-    }
-
-    /// One for each built-in profile.
-    async fn each() -> Vec<Self> {
-        let mut all = Vec::new();
-        for name in Profile::names() {
-            let profile = Profile::builtin(name).expect("a built-in profile");
-            all.push(Self::open(profile).await);
-        }
-        all
-    }
-
-    /// One for each that has a key.
-    async fn keyed() -> Vec<Self> {
-        let mut all = Self::each().await;
-        all.retain(|bench| bench.profile.has_key());
-        all
-    }
-
-    fn draft(&self) -> Draft<'_> {
-        Draft {
-            to: TO,
-            text: "Your code is 471142",
-            from: "+12025550100",
-            key: Some(self.key.as_str()).filter(|_| self.profile.has_key()),
-            customer: "acme",
-        }
-    }
-
-    async fn send(&self, draft: &Draft<'_>) -> Answer {
-        self.ask(&self.profile.compose(draft)).await
-    }
-
-    async fn ask(&self, composed: &Composed) -> Answer {
-        ask(self.provider.addr(), &wire(composed)).await
-    }
-
-    async fn buzzes(&self) -> usize {
-        buzzes(&self.provider).await
-    }
-
-    fn status(&self, answer: &Answer) -> u16 {
-        self.profile.message_status(answer.status, &answer.body)
-    }
-
-    fn replayed(&self, answer: &Answer) -> bool {
-        let header = self.profile.replay_header();
-        header.is_some_and(|name| answer.header(name) == Some("true"))
-    }
-
-    fn assert_accepted(&self, answer: &Answer) {
-        let said = String::from_utf8_lossy(&answer.body);
-        assert_eq!(
-            answer.status,
-            self.profile.success(),
-            "{}: {said}",
-            self.name
-        );
-        assert!(
-            self.profile.message_id(&answer.body).is_some(),
-            "{}: {said}",
-            self.name
-        );
-        assert!(!self.replayed(answer), "{}: {said}", self.name);
-    }
-
-    fn assert_error(&self, answer: &Answer, expected: &ErrorAnswer) {
-        let said = String::from_utf8_lossy(&answer.body);
-        assert_eq!(
-            self.status(answer),
-            expected.status,
-            "{}: {said}",
-            self.name
-        );
-        let wait = expected.retry_after.map(|wait| wait.as_secs().to_string());
-        assert_eq!(
-            answer.header("retry-after"),
-            wait.as_deref(),
-            "{}",
-            self.name
-        );
-        if let Some(code) = &expected.code {
-            assert!(said.contains(code.as_str()), "{}: {said}", self.name);
-        }
-        assert!(!self.replayed(answer), "{}", self.name);
-        serde_json::from_slice::<Value>(&answer.body).expect("an error is JSON");
-    }
-
-    /// The answer to a second request under a key that was answered by `first`.
-    fn assert_second(&self, first: &Answer, second: &Answer) {
-        if let Some(used) = self.profile.used() {
-            return self.assert_error(second, &used);
-        }
-        assert_eq!(second.status, first.status, "{}", self.name);
-        assert_eq!(second.body, first.body, "{}: byte for byte", self.name);
-        let marked = self.profile.replay_header().is_some();
-        assert_eq!(self.replayed(second), marked, "{}", self.name);
-    }
-}
 
 #[tokio::test]
 async fn a_message_is_accepted_delivered_once_and_its_id_is_in_the_answer() {
