@@ -1,7 +1,7 @@
 //! Did what the scenario itself asks for come out?
 
 use super::{Observed, Symptom, SymptomKind};
-use crate::history::view::View;
+use crate::{history::view::View, intent::Outcome};
 
 /// Cites the outcome, or the last that was seen of the intent.
 pub(super) fn check(view: &View<'_>) -> Observed {
@@ -42,7 +42,14 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         let alike = view.alike(number);
         let each = expect.deliveries.unwrap_or(0) as usize * alike.len();
         let delivered: usize = alike.iter().map(|n| view.deliveries(*n).len()).sum();
-        if delivered < each && alike.first() == Some(&number) {
+        // It says that it does not know, and none of what the scenario is about has happened.
+        let at_a_loss = belief
+            .is_some_and(|b| matches!(b.outcome, Some(Outcome::Unknown | Outcome::Dead)))
+            && !view.history.faults.is_empty()
+            && !view.any_fault_fired();
+        if delivered < each && at_a_loss {
+            seen.open(format!("intent {number} met none of the faults"));
+        } else if delivered < each && alike.first() == Some(&number) {
             seen.saw(Symptom {
                 kind: SymptomKind::DeliveredTooSeldom,
                 intent: Some(number),
@@ -57,10 +64,12 @@ pub(super) fn check(view: &View<'_>) -> Observed {
 
 #[cfg(test)]
 mod tests {
+    use stub_provider::fault::Stage;
+
     use super::*;
-    use crate::{
-        history::{History, builder::tale},
-        intent::Outcome,
+    use crate::history::{
+        History,
+        builder::{hang, tale},
     };
 
     fn expecting(outcome: Outcome, deliveries: u32, sent: bool) -> History {
@@ -91,6 +100,21 @@ mod tests {
                 SymptomKind::DeliveredTooSeldom
             ]
         );
+    }
+
+    #[test]
+    fn one_that_does_not_know_and_met_none_of_the_faults_decides_nothing() {
+        let expecting_one = |told| {
+            tale("starved", 1)
+                .given(|h| h.expect.deliveries = Some(1))
+                .declare(1, hang(Stage::AfterAccept))
+                .believe(1, told)
+                .settle()
+        };
+        let seen = check(&View::new(&expecting_one(Outcome::Unknown)));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+        let seen = check(&View::new(&expecting_one(Outcome::Failed)));
+        assert_eq!(seen.symptoms[0].kind, SymptomKind::DeliveredTooSeldom);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What an honest client does gives no finding, however odd it looks.
 
 use stub_provider::{
+    duration::Span,
     event::End,
     fault::{Garbling, Memory, MessageStatus, Part, RequestKind, Stage},
 };
@@ -48,6 +49,50 @@ fn a_retry_under_a_stable_key_after_anything_gives_nothing() {
             .answer(201)
             .all_sent(),
     );
+}
+
+/// A 400 is answered, the connection ends so after a while, and another request comes.
+fn let_go_after(millis: u64, end: End) -> History {
+    tale("late", 1)
+        .given(|h| h.client.policy.read_timeout = Some(Span::from_millis(300)))
+        .ask(1, Some("k"))
+        .refuse(400)
+        .wait(millis)
+        .event(EventKind::ConnectionClosed {
+            provider: 1,
+            connection: 1,
+            end,
+        })
+        .wait(50)
+        .ask(1, Some("k"))
+        .accept()
+        .all_sent()
+}
+
+#[test]
+fn a_retry_after_an_answer_that_came_too_late_to_be_read_gives_nothing() {
+    // With the answer in the socket its system sends an RST, where a reader sends a FIN.
+    nothing(let_go_after(300, End::ClientReset));
+    nothing(let_go_after(300, End::Answered));
+}
+
+#[test]
+fn a_retry_after_an_answer_that_was_read_is_judged_by_it() {
+    let early = let_go_after(150, End::Answered);
+    assert_eq!(kinds(&[early]), [BugKind::PermanentRetried]);
+    let mut kept = let_go_after(300, End::Answered);
+    // The connection outlives the retry: nobody has let go of it for want of an answer.
+    let closed = kept
+        .events
+        .iter()
+        .position(|e| matches!(e.kind, EventKind::ConnectionClosed { .. }))
+        .expect("it was closed");
+    let end = kept.events.remove(closed);
+    kept.events.push(end);
+    for (at, event) in kept.events.iter_mut().enumerate() {
+        event.seq = at as u64 + 1;
+    }
+    assert_eq!(kinds(&[kept]), [BugKind::PermanentRetried]);
 }
 
 #[test]

@@ -109,6 +109,14 @@ pub fn due_when_connected(plan: &Plan, side: usize) -> Vec<(&PlannedFault, u64)>
         .collect()
 }
 
+/// Whether a link is cut, for a time, before the client's first connection.
+pub fn cuts_from_the_start(plan: &Plan) -> bool {
+    plan.faults.iter().any(|fault| {
+        fault.place == Place::Connection(1)
+            && matches!(fault.action, Action::Down(_) | Action::Blackhole(_))
+    })
+}
+
 /// The faults aimed at the proxy's connection `k` (from 1) of a side.
 pub fn at_connection(plan: &Plan, side: usize, k: u64) -> Vec<&PlannedFault> {
     let place = Place::Connection(u32::try_from(k).unwrap_or(u32::MAX));

@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     client_file::{ClientFile, Submit},
-    fault::{Action, DatabaseFault},
+    fault::{Action, ClientProcess, DatabaseFault},
     history::{ClientFacts, FORMAT, History, ProviderFacts},
     plan::Plan,
     result::{Ran, ScenarioRun},
@@ -289,6 +289,12 @@ fn can_run(plan: &Plan, shared: &Shared) -> Result<(), String> {
         .any(|fault| matches!(fault.action, Action::Database(DatabaseFault::Down(_))));
     if database_goes_down && !shared.client.has_database_server() {
         return Err("the client's database is a file, which cannot be down".into());
+    }
+    let kills_the_submission = plan.faults.iter().any(|fault| {
+        matches!(&fault.action, Action::Client(client) if client.process() == ClientProcess::Submit)
+    });
+    if kills_the_submission && matches!(shared.client.submit, Submit::Http(_)) {
+        return Err("the client is handed its messages by HTTP: no submit command to kill".into());
     }
     if lab::goes_one_by_one(plan, &shared.network)
         && matches!(shared.client.submit, Submit::Stdin(_))

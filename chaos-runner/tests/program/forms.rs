@@ -253,6 +253,64 @@ fn submit_faults_are_carried_out_by_every_form() {
 }
 
 #[test]
+fn a_submit_command_that_there_is_not_cannot_be_killed() {
+    let bench = Bench::new(&server(r#"{ port = "{port}" }"#));
+    bench.write(
+        "kill.toml",
+        "title = \"a\"\nwhy = \"b\"\n[[fault]]\nclient.kill = { stage = \"submitted\", process = \"submit\" }\n",
+    );
+    bench
+        .run(&["run", "kill.toml"])
+        .ends_with(4)
+        .says("no submit command to kill");
+}
+
+#[test]
+fn a_server_is_killed_when_it_has_taken_the_message_on_and_not_before() {
+    let bench = Bench::new(&server(r#"{ port = "{port}" }"#));
+    bench.write(
+        "kill.toml",
+        "title = \"a\"\nwhy = \"b\"\n[[fault]]\nclient.kill = { stage = \"submitted\" }\n",
+    );
+    let history = bench
+        .run(&["run", "kill.toml"])
+        .ends_with(0)
+        .history("kill");
+    let at = |wanted: fn(&EventKind) -> bool| {
+        let found = history.events.iter().position(|e| wanted(&e.kind));
+        found.expect("it happened")
+    };
+    let taken_on = at(|kind| matches!(kind, EventKind::SubmitEnded { accepted: true, .. }));
+    let killed = at(|kind| matches!(kind, EventKind::ProcessSignalled { .. }));
+    assert!(taken_on < killed);
+}
+
+#[test]
+fn a_link_is_cut_while_a_client_that_is_slow_to_start_has_something_to_send() {
+    // It takes longer to start than the link is down.
+    let slow = r#"["sh", "-c", 'sleep 1; exec "$0" "$@"', "COURIER", "#;
+    for client in [WORKER.to_owned(), server(r#"{ port = "{port}" }"#)] {
+        let bench = Bench::new(
+            &client
+                .replace(
+                    "[worker]\ncommand = [\"COURIER\", ",
+                    &format!("[worker]\ncommand = {slow}"),
+                )
+                .replace(
+                    "[env]",
+                    "[env]\nCOURIER_TRIES = \"40\"\nCOURIER_PAUSE_MS = \"100\"",
+                )
+                .replace("max-attempts = 4", "max-attempts = 40"),
+        );
+        bench.write(
+            "cut.toml",
+            "title = \"a\"\nwhy = \"b\"\n[[fault]]\nconnection = 1\ntoxic.down = { for = \"300ms\" }\n",
+        );
+        bench.run(&["run", "cut.toml"]).ends_with(0);
+    }
+}
+
+#[test]
 fn a_second_provider_is_asked_when_the_first_refuses() {
     let bench = Bench::new(&format!(
         "capabilities = [\"failover\"]\n{}",

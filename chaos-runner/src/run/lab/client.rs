@@ -202,6 +202,12 @@ impl Client {
         self.file.worker.is_some()
     }
 
+    /// Whether the client tells when its workers are ready, and they stay.
+    pub(super) fn says_when_ready(&self) -> bool {
+        let worker = self.file.worker.as_ref();
+        worker.is_some_and(|worker| worker.ready.is_some() && worker.until == Until::Settled)
+    }
+
     /// Whether the workers exit by themselves when there is nothing left to do.
     pub(super) fn runs_until_exit(&self) -> bool {
         let worker = self.file.worker.as_ref();
@@ -227,6 +233,18 @@ impl Client {
     /// as long as a process takes to start, which says nothing of the workers.
     pub(super) fn takes_on(&self) -> bool {
         self.has_workers() && !self.submitting.is_empty()
+    }
+
+    /// Whether a command sends by itself that has not been seen at the provider yet: it may be slow
+    /// to start.
+    pub(super) fn starts_sending(&self, seen: &BTreeSet<usize>) -> bool {
+        let unseen = |job: &Job| !seen.contains(&job.intent);
+        !self.has_workers() && self.submitting.iter().any(unseen)
+    }
+
+    /// Whether the exit code of a command that has not ended would say what became of an intent.
+    pub(super) fn would_have_told(&self, intent: usize) -> bool {
+        !self.asks_for_outcomes() && self.submitting.iter().any(|job| job.intent == intent)
     }
 
     /// Whether an intent was submitted and never taken on.

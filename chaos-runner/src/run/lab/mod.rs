@@ -175,6 +175,8 @@ struct Lab {
     closing: BTreeSet<(usize, u64)>,
     /// Attempts that have arrived and not ended, by number in the history.
     live: BTreeMap<u64, Live>,
+    /// The intents of which a request has been seen.
+    seen: BTreeSet<usize>,
     toxics: Vec<PlacedToxic>,
     waiting: Vec<Waiting>,
     blocks: Vec<Block>,
@@ -234,7 +236,7 @@ impl Lab {
             let give_up = if self.client.comes_up() {
                 // Whoever looks whether it is ready has a time limit and tells of it.
                 now + idle
-            } else if self.client.takes_on() {
+            } else if self.client.takes_on() || self.client.starts_sending(&self.seen) {
                 limit
             } else {
                 limit.min(self.last_activity + idle)
@@ -332,6 +334,7 @@ impl Lab {
                 ..
             } => {
                 let number = self.recorder.attempt(provider, attempt);
+                self.seen.extend(reading.intent.map(|i| i + 1));
                 self.live.insert(
                     number,
                     Live {

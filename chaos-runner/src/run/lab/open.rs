@@ -107,6 +107,7 @@ impl Lab {
             jobs: VecDeque::new(),
             closing: BTreeSet::new(),
             live: BTreeMap::new(),
+            seen: BTreeSet::new(),
             toxics: Vec::new(),
             waiting: Vec::new(),
             blocks: Vec::new(),

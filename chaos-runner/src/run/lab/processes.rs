@@ -89,6 +89,10 @@ impl Lab {
             }
             None => self.client.workers_are = Workers::Ready,
         }
+        if self.workers_come_first() {
+            // There is nothing that they could send yet.
+            return Ok(());
+        }
         self.start_link_timers();
         self.submitted_faults(None)
     }

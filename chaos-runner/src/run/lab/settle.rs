@@ -130,8 +130,15 @@ impl Lab {
                 }
             }
         }
-        for intent in &self.plan.intents {
-            if !self.beliefs.contains_key(&intent.number) {
+        let plan = std::sync::Arc::clone(&self.plan);
+        for intent in &plan.intents {
+            if self.beliefs.contains_key(&intent.number) {
+                continue;
+            }
+            if self.client.would_have_told(intent.number) {
+                // Its command was still at work when the time was up: it has not forgotten.
+                self.believe(intent.number, Outcome::Pending, None);
+            } else {
                 self.recorder.record(EventKind::Forgotten {
                     intent: intent.number,
                 });

@@ -91,8 +91,13 @@ impl Lab {
         Ok(())
     }
 
-    fn workers_come_first(&self) -> bool {
-        self.one_by_one || matches!(self.client.file.submit, Submit::Http(_))
+    /// Whether the workers are up before the first intent is handed over. A link that is cut from
+    /// the start is cut for a time, which a client that is still starting would sleep through: where
+    /// the client says when it is ready, its time begins with something to send.
+    pub(super) fn workers_come_first(&self) -> bool {
+        self.one_by_one
+            || matches!(self.client.file.submit, Submit::Http(_))
+            || (self.client.says_when_ready() && nemesis::cuts_from_the_start(&self.plan))
     }
 
     /// A repeat comes when the first is through; with one by one, an intent when those before
@@ -292,7 +297,11 @@ impl Lab {
                 };
                 let at_submit = sends_itself || client.process() == ClientProcess::Submit;
                 let place = (fault.id, intent);
-                if at_submit == intent.is_some() && !self.done.contains(&place) {
+                // Workers that came first may have been handed others only.
+                let handed_over = intent.is_some()
+                    || !self.workers_come_first()
+                    || self.client.accepted.contains(&number);
+                if at_submit == intent.is_some() && handed_over && !self.done.contains(&place) {
                     self.done.push(place);
                     self.client_fault(fault, client, None, None)?;
                 }
@@ -350,6 +359,10 @@ impl Lab {
             }
         }
         if accepted {
+            if self.client.has_workers() && self.workers_come_first() {
+                self.start_link_timers();
+                self.submitted_faults(None)?;
+            }
             self.work_again()?;
         }
         Ok(())
