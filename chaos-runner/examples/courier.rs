@@ -13,7 +13,9 @@
 //! courier wait                     waits for ever
 //! ```
 //!
-//! `COURIER_KEY` is `intent` (the default), `none` or `fresh`; `COURIER_TELL` is an address at which
+//! `COURIER_KEY` is `intent` (the default), `none`, `one` (for all messages) or `fresh`; with `COURIER_PLANT` (as in
+//! `503 reset 500`) the key changes only after exactly these answers, one after the other
+//! (`closed`, `timeout` and `reset` where there was none). `COURIER_TELL` is an address at which
 //! each process says what it does, on a connection that lasts as long as the process.
 
 use std::{env, io, process::ExitCode, time::Duration};
@@ -150,6 +152,8 @@ async fn send(
         env::var("SMS_API_BASE").ok(),
         env::var("SMS_API_BASE_2").ok(),
     ];
+    let planted = env::var("COURIER_PLANT").ok();
+    let mut met: Vec<String> = Vec::new();
     let mut ambiguous = false;
     for nth in 0..tries {
         if nth > 0 {
@@ -165,7 +169,11 @@ async fn send(
         }
         let key = match env::var("COURIER_KEY").as_deref() {
             Ok("none") => None,
+            Ok("one") => Some("the-one-key".into()),
             Ok("fresh") => Some(format!("{}-{}", message.intent, message.attempts)),
+            _ if planted.as_deref() == Some(&met.join(" ")) => {
+                Some(format!("{}-planted", message.intent))
+            }
             _ => Some(message.intent.clone()),
         };
         // The second provider is asked only where the first has certainly not heard of it.
@@ -186,6 +194,12 @@ async fn send(
                 continue;
             };
             let answer = timeout(patience, post(stream, message, key.as_deref())).await;
+            met.push(match &answer {
+                Ok(Ok((status, _))) => status.to_string(),
+                Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionReset => "reset".into(),
+                Ok(Err(_)) => "closed".into(),
+                Err(_) => "timeout".into(),
+            });
             match answer {
                 Ok(Ok((200..=299, keep))) => {
                     if !keep {

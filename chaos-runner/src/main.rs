@@ -39,6 +39,28 @@ fn main() -> process::ExitCode {
             log(cli.output.verbosity());
             return arguments.execute(cli.output).into();
         }
+        Command::Replay(arguments) => match arguments.options(cli.output) {
+            Ok(options) => {
+                log(options.verbosity);
+                return options.execute().into();
+            }
+            Err(error) => Err(CommandError::from(error)),
+        },
+        Command::Recheck(arguments) => match arguments.execute(cli.output) {
+            Ok(code) => return code.into(),
+            Err(error) => Err(error),
+        },
+        Command::Merge(arguments) => match arguments.execute(cli.output) {
+            Ok(code) => return code.into(),
+            Err(error) => Err(error),
+        },
+        Command::Explore(arguments) => {
+            log(cli.output.verbosity());
+            match arguments.execute(cli.output) {
+                Ok(code) => return code.into(),
+                Err(error) => Err(CommandError::from(error)),
+            }
+        }
         Command::List(arguments) => arguments.run(),
         Command::Show(arguments) => arguments.run(),
         Command::Init(arguments) => arguments.run(),

@@ -2,6 +2,8 @@
 //!
 //! Owns [`reach`]: a fault that did not fire never yields a pass. It judges no client.
 
+use std::collections::HashSet;
+
 use stub_provider::fault::RequestKind;
 
 use crate::{
@@ -19,8 +21,17 @@ pub struct Reach {
     pub fired: usize,
     /// Those whose attempt the client rightly never made.
     pub unreached: Vec<Unreached>,
-    /// Those that should have acted and did not, and why that spoils the judgement.
-    pub missing: Vec<String>,
+    /// Those that should have acted and did not.
+    pub missing: Vec<Missing>,
+}
+
+/// A fault that should have acted and did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// For which intent; `None`: for none alone.
+    pub intent: Option<usize>,
+    /// Why that spoils the judgement.
+    pub why: String,
 }
 
 /// What became of each declared fault in a history.
@@ -44,10 +55,8 @@ pub fn reach(view: &View<'_>) -> Reach {
                         intents: view.intents().map(|i| i.number).collect(),
                     });
                 } else {
-                    result.missing.push(format!(
-                        "{} was due at connection {k} and did not act",
-                        named(fault)
-                    ));
+                    let why = format!("{} was due at connection {k} and did not act", named(fault));
+                    result.missing.push(Missing { intent: None, why });
                 }
             }
             Place::Attempts(_) => at_attempts(view, fault, &mut result),
@@ -75,7 +84,7 @@ fn named(fault: &PlannedFault) -> String {
 /// A fault that keeps requests away is seen by the client's own count; where it keeps none, by
 /// what comes after the fault, or by the client's word that it did not get through.
 fn connection_fault_acted(view: &View<'_>, fault: &PlannedFault, k: u32) -> bool {
-    if view.fired.iter().any(|(_, id, ..)| *id == fault.id) {
+    if view.fired_by(fault.id).next().is_some() {
         return true;
     }
     let Some((applied, _)) = view.applied.iter().find(|(_, id)| *id == fault.id) else {
@@ -110,42 +119,41 @@ fn at_attempts(view: &View<'_>, fault: &PlannedFault, result: &mut Reach) {
     };
     let mut fired = false;
     let mut unreached = Vec::new();
-    for intent in view.intents() {
-        if fault.intent.is_some_and(|only| only != intent.number) {
-            continue;
-        }
-        let acted = view
-            .fired
-            .iter()
-            .any(|(_, id, _, of)| *id == fault.id && of.is_none_or(|i| i == intent.number));
-        if acted || submitted_as_told(view, fault, intent.number) {
+    let concerned: Vec<usize> = match fault.intent {
+        Some(only) => view.intent(only).map(|i| i.number).into_iter().collect(),
+        None => view.intents().map(|i| i.number).collect(),
+    };
+    let acted_for: Vec<Option<usize>> = view.fired_by(fault.id).map(|(.., of)| *of).collect();
+    let acted_for_all = acted_for.contains(&None);
+    let acted_for: HashSet<usize> = acted_for.into_iter().flatten().collect();
+    for intent in concerned {
+        let acted = acted_for_all || acted_for.contains(&intent);
+        if acted || submitted_as_told(view, fault, intent) {
             fired = true;
             continue;
         }
         let came = view
-            .attempts
-            .iter()
-            .filter(|a| a.intent == Some(intent.number) && a.kind == fault.request)
+            .requests(intent)
+            .filter(|a| a.kind == fault.request)
             .filter(|a| fault.provider.is_none_or(|p| p == a.provider))
             .any(|a| set.contains(a.ordinal));
-        if at_once(fault) || (came && !needs_acceptance(view, fault, intent.number)) {
-            result.missing.push(format!(
-                "{} was due for intent {} and did not act",
-                named(fault),
-                intent.number
-            ));
-        } else if settled(view, intent.number) {
-            unreached.push(intent.number);
+        let missing = |why: String| Missing {
+            intent: Some(intent),
+            why: format!("{} {why}", named(fault)),
+        };
+        if at_once(fault) || (came && !needs_acceptance(view, fault, intent)) {
+            let why = format!("was due for intent {intent} and did not act");
+            result.missing.push(missing(why));
+        } else if settled(view, intent) {
+            unreached.push(intent);
         } else {
             let what = match fault.request {
                 RequestKind::Submit => "attempt",
                 RequestKind::Lookup => "lookup",
             };
-            result.missing.push(format!(
-                "{} waits for {what} {set} of intent {}, which the client did not come to",
-                named(fault),
-                intent.number
-            ));
+            result.missing.push(missing(format!(
+                "waits for {what} {set} of intent {intent}, which the client did not come to"
+            )));
         }
     }
     if fired {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chaos_runner::{audit, bug_kind, cli, schema};
+use chaos_runner::{audit, bug_kind, cli, explore::letter, schema};
 use serde_json::Value;
 
 fn repository() -> PathBuf {
@@ -25,6 +25,26 @@ fn assert_committed(file: &str, text: &str) {
         committed == text,
         "{file} is not what the program writes: run the tests with UPDATE_SCHEMAS=1"
     );
+}
+
+/// The part of a file between `<!-- NAME -->` and `<!-- end of NAME -->` is generated.
+fn assert_part_committed(file: &str, name: &str, part: &str) {
+    let path = repository().join(file);
+    let committed = fs::read_to_string(&path).expect("the file is committed");
+    let (begin, end) = (
+        format!("<!-- {name} -->\n"),
+        format!("<!-- end of {name} -->"),
+    );
+    let (before, rest) = committed
+        .split_once(&begin)
+        .expect("the part has a beginning");
+    let (_, after) = rest.split_once(&end).expect("the part has an end");
+    assert_committed(file, &format!("{before}{begin}{part}{end}{after}"));
+}
+
+#[test]
+fn the_letters_in_the_documentation_are_those_of_the_program() {
+    assert_part_committed("docs/explore.md", "letters", &letter::reference());
 }
 
 #[test]
@@ -118,8 +138,11 @@ fn every_client_file_of_the_repository_is_valid_under_its_schema() {
         for file in files {
             let path = file.expect("an entry").path();
             let name = path.file_name().and_then(|name| name.to_str());
-            let is_client =
-                name.is_some_and(|name| name == "client.toml" || name == "client-postgres.toml");
+            let is_client = name.is_some_and(|name| {
+                name == "client.toml"
+                    || name == "client-postgres.toml"
+                    || name == "client-explore.toml"
+            });
             if is_client {
                 assert_valid(&validator, &path);
                 count += 1;

@@ -1,12 +1,19 @@
 //! Does each intent have a key of its own, and each customer their own credential?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+
+use stub_provider::fault::RequestKind;
 
 use super::{Observed, Symptom, SymptomKind};
 use crate::history::{
     reply::{Reply, reply_by},
-    view::View,
+    view::{AttemptView, View},
 };
+
+/// What a key belongs to.
+fn owner<'h>(a: &AttemptView<'h>) -> (Option<&'h str>, &'h str, u8, RequestKind) {
+    (a.key, a.customer, a.provider, a.kind)
+}
 
 /// Cites the two requests that share a key, or the submission and the request with the wrong
 /// credential.
@@ -17,6 +24,12 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         return seen;
     }
     let customers: BTreeSet<&str> = view.intents().map(|i| i.customer.as_str()).collect();
+    let mut by_key: HashMap<_, Vec<&AttemptView<'_>>> = HashMap::new();
+    for attempt in &view.attempts {
+        if attempt.key.is_some() && attempt.intent.is_some() {
+            by_key.entry(owner(attempt)).or_default().push(attempt);
+        }
+    }
     for intent in view.intents() {
         let alike = view.alike(intent.number);
         for attempt in view.tries(intent.number) {
@@ -39,14 +52,9 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 });
                 break;
             }
-            let other = view.attempts.iter().find(|a| {
+            let sharing = by_key.get(&owner(attempt)).map_or(&[][..], Vec::as_slice);
+            let other = sharing.iter().copied().find(|a| {
                 a.arrived.seq < attempt.arrived.seq
-                    && a.key.is_some()
-                    && a.key == attempt.key
-                    && a.customer == attempt.customer
-                    && a.provider == attempt.provider
-                    && a.kind == attempt.kind
-                    && a.intent.is_some()
                     && a.intent != attempt.intent
                     // With equal words a retry of the first looks like the second, unless the
                     // first was done and there are too few keys for all.
@@ -55,7 +63,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                             && reply_by(view, a, attempt.arrived.seq) == Reply::Success)
             });
             if let Some(other) = other {
-                let owner = view.intents().find(|i| Some(i.number) == other.intent);
+                let owner = other.intent.and_then(|number| view.intent(number));
                 let key = attempt.key.unwrap_or_default();
                 let kind = if owner.is_some_and(|i| is_cut_from(key, &i.id, &intent.id)) {
                     SymptomKind::KeyCutFromId

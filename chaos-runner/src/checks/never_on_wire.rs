@@ -1,5 +1,7 @@
 //! Was every one of several messages to one recipient on the wire?
 
+use std::collections::HashMap;
+
 use super::{Observed, Symptom, SymptomKind};
 use crate::{history::view::View, intent::Outcome};
 
@@ -7,18 +9,21 @@ use crate::{history::view::View, intent::Outcome};
 pub(super) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
     let mut compared = false;
+    let mut by_recipient: HashMap<&str, Vec<usize>> = HashMap::new();
     for intent in view.intents() {
-        let siblings: Vec<_> = view
-            .intents()
-            .filter(|i| i.to == intent.to && i.number != intent.number)
-            .collect();
-        if siblings.is_empty() {
+        let numbers = by_recipient.entry(&intent.to).or_default();
+        numbers.push(intent.number);
+    }
+    for intent in view.intents() {
+        let to_the_same = by_recipient.get(&*intent.to).map_or(&[][..], Vec::as_slice);
+        if to_the_same.len() < 2 {
             continue;
         }
         compared = true;
-        let sibling = siblings
+        let sibling = to_the_same
             .iter()
-            .find_map(|i| view.tries(i.number).first().copied());
+            .filter(|number| **number != intent.number)
+            .find_map(|number| view.tries(*number).first().copied());
         let Some(sibling) = sibling else { continue };
         if !view.tries(intent.number).is_empty() || view.violence_on(intent.number).is_some() {
             continue;

@@ -19,6 +19,7 @@ use crate::{
     exit_code::ExitCode,
     history::History,
     judgement::{judge_alone, judge_suite},
+    kept::{self, Kept, KeptRun},
     report::{
         console::{Loudness, Reporter, SuiteEvent},
         json, junit,
@@ -94,11 +95,37 @@ impl RunOptions {
         result.interrupted = suite.interrupted;
         self.write_reports(&result, &suite)?;
         let code = result.exit_code();
+        let (failed, of) = (result.count("fail"), result.scenarios.len());
         teller.finish(result)?;
+        if self.replay {
+            anstream::println!("reproduced {failed} of {of}");
+        }
         if let Some(why) = &suite.stopped {
             anstream::eprintln!("not every scenario was run: {why}");
         }
         Ok(code)
+    }
+
+    /// The run as `merge` and `recheck` read it.
+    fn kept(&self, suite: &Suite) -> Kept {
+        let runs = suite.baseline.iter().chain(&suite.runs);
+        Kept {
+            run_format: kept::FORMAT,
+            tool: env!("CARGO_PKG_VERSION").into(),
+            client: self.client.name.clone(),
+            client_words: self.client_words.clone(),
+            seed: self.seed,
+            shard: self.shard,
+            min_severity: self.min_severity,
+            known: self
+                .client
+                .known
+                .iter()
+                .map(|(id, known)| (id.clone(), known.into()))
+                .collect(),
+            interrupted: suite.interrupted,
+            runs: runs.map(|run| KeptRun::of(run, &suite.directory)).collect(),
+        }
     }
 
     fn rules(&self) -> Rules {
@@ -136,6 +163,9 @@ impl RunOptions {
     fn write_reports(&self, result: &SuiteResult, suite: &Suite) -> Result<(), Failure> {
         let document = json::document(result).to_string();
         write(&suite.directory.join("report.json"), &document)?;
+        let kept = serde_json::to_string_pretty(&self.kept(suite))
+            .map_err(|error| Failure::Report(kept::FILE.into(), error.into()))?;
+        write(&suite.directory.join(kept::FILE), &kept)?;
         if let Some(path) = &self.json {
             write(path, &document)?;
         }

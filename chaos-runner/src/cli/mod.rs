@@ -5,11 +5,16 @@
 
 mod audit;
 mod execute;
+mod explore;
 mod init;
 mod list;
+mod merge;
+mod recheck;
+mod replay;
 mod run;
 mod schema;
 mod show;
+mod tell;
 
 use std::io;
 
@@ -17,8 +22,12 @@ use anstream::ColorChoice;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub use audit::AuditArgs;
+pub use explore::ExploreArgs;
 pub use init::InitArgs;
 pub use list::ListArgs;
+pub use merge::MergeArgs;
+pub use recheck::RecheckArgs;
+pub use replay::ReplayArgs;
 pub use run::{RunArgs, RunOptions, Toxiproxy};
 pub use schema::SchemaArgs;
 pub use show::ShowArgs;
@@ -48,6 +57,14 @@ pub enum Command {
     Run(RunArgs),
     /// Check whether a provider keeps what its profile promises about idempotency keys.
     Audit(Box<AuditArgs>),
+    /// Run every fault script up to a depth against a client, none left out.
+    Explore(ExploreArgs),
+    /// Run one saved failing scenario again, several times.
+    Replay(ReplayArgs),
+    /// Judge saved histories again; nothing is run.
+    Recheck(RecheckArgs),
+    /// Join the parts of a run or an exploration into one report and one exit code.
+    Merge(MergeArgs),
     /// Name the scenarios.
     List(ListArgs),
     /// Print a scenario as it is written, or what becomes of it.

@@ -13,14 +13,15 @@ use stub_provider::duration::Span;
 
 use super::{OutputArgs, Verbosity};
 use crate::{
-    client_file::ClientFile, diagnostic::FileError, scenario::Scenario, severity::Severity, suite,
+    client_file::ClientFile, diagnostic::FileError, explore::script::Shard, scenario::Scenario,
+    severity::Severity, suite,
 };
 
 /// The seed where none is given: the same messages every time.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 
 /// The client file where none is given.
-const CLIENT: &str = "client.toml";
+pub(super) const CLIENT: &str = "client.toml";
 
 /// What can be typed after `run`.
 #[derive(Debug, Args)]
@@ -62,6 +63,9 @@ pub struct RunArgs {
     /// Use this Toxiproxy server, by the address of its API, in place of the embedded engine.
     #[arg(long, value_name = "HOST:PORT")]
     pub toxiproxy: Option<Toxiproxy>,
+    /// Only this part of the scenarios, as in 1/4; `merge` joins the parts.
+    #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE)]
+    pub shard: Shard,
     /// The least severity that fails the run: duplicate, loss, wrong-outcome, policy or note.
     #[arg(long, value_name = "SEVERITY", default_value_t = Severity::Policy)]
     pub min_severity: Severity,
@@ -93,7 +97,7 @@ impl FromStr for Toxiproxy {
     }
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+pub(super) fn seed(text: &str) -> Result<u64, String> {
     if text == "random" {
         return Ok(rand::random());
     }
@@ -131,6 +135,10 @@ pub struct RunOptions {
     /// The words that choose the client, for the command that replays a scenario:
     /// `--client client.toml`, or `-- ./send {to} {body}`.
     pub client_words: Vec<String>,
+    /// Which part of the scenarios it is.
+    pub shard: Shard,
+    /// Whether it is one failure again, of which is said how often it came back.
+    pub replay: bool,
 }
 
 impl RunArgs {
@@ -140,16 +148,9 @@ impl RunArgs {
     ///
     /// A file or a name that is wrong, with its place.
     pub fn options(self, output: OutputArgs) -> Result<RunOptions, FileError> {
-        let (client, client_words) = if self.command.is_empty() {
-            let words = vec!["--client".to_owned(), self.client.display().to_string()];
-            (client(&self.client)?, words)
-        } else {
-            let client = ClientFile::for_command(&self.command)?;
-            let mut words = vec!["--".to_owned()];
-            words.extend(self.command);
-            (client, words)
-        };
-        let scenarios = suite::select(&self.scenarios, &self.only)?;
+        let (client, client_words) = client(&self.client, &self.command)?;
+        let mut scenarios = suite::select(&self.scenarios, &self.only)?;
+        scenarios.retain(|scenario| self.shard.has(&scenario.name));
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         // Scenarios wait more than they work; with more of them at once, a client starved of its
         // processor would run into its own timeouts.
@@ -171,11 +172,22 @@ impl RunArgs {
             min_severity: self.min_severity,
             verbosity: output.verbosity(),
             client_words,
+            shard: self.shard,
+            replay: false,
         })
     }
 }
 
-fn client(path: &Path) -> Result<ClientFile, FileError> {
+/// The client under test, and the words that choose it.
+pub(super) fn client(
+    path: &Path,
+    command: &[String],
+) -> Result<(ClientFile, Vec<String>), FileError> {
+    if !command.is_empty() {
+        let mut words = vec!["--".to_owned()];
+        words.extend_from_slice(command);
+        return Ok((ClientFile::for_command(command)?, words));
+    }
     if path == Path::new(CLIENT) && !path.exists() {
         return Err(FileError::new(
             "the command line",
@@ -186,5 +198,6 @@ fn client(path: &Path) -> Result<ClientFile, FileError> {
              (run -- ./send {to} {body}), or let `chaos-runner init` write one",
         ));
     }
-    ClientFile::load(path)
+    let words = vec!["--client".to_owned(), path.display().to_string()];
+    Ok((ClientFile::load(path)?, words))
 }

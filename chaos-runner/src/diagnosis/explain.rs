@@ -11,11 +11,7 @@ use crate::{
 /// The kind that explains `symptom`; `None` where another symptom of the same cause is named, or
 /// where nothing but the symptom itself is known.
 pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> {
-    let also = |wanted: fn(&SymptomKind) -> bool| {
-        run.symptoms
-            .iter()
-            .any(|s| s.intent == symptom.intent && wanted(&s.kind))
-    };
+    let also = |wanted: fn(&SymptomKind) -> bool| run.of(symptom.intent).any(|s| wanted(&s.kind));
     match symptom.kind {
         SymptomKind::KeyNotKept { key, cause, resend } => {
             if resend {
@@ -93,11 +89,7 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
 /// Names a contradiction between belief and delivery. The precedence: pending, then forgotten
 /// (unless it was never on the wire beside a sibling), then `sent`, then `failed`.
 fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> {
-    let also = |wanted: fn(&SymptomKind) -> bool| {
-        run.symptoms
-            .iter()
-            .any(|s| s.intent == symptom.intent && wanted(&s.kind))
-    };
+    let also = |wanted: fn(&SymptomKind) -> bool| run.of(symptom.intent).any(|s| wanted(&s.kind));
     match symptom.kind {
         SymptomKind::PendingAtEnd => {
             // Once it was done, and a receipt undid it.
@@ -230,12 +222,11 @@ fn worked_on_twice(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Named 
         Named::or_narrower(BugKind::NoClaimLock)
     };
     // A stable key makes it harmless to the recipient; the claim is broken all the same.
-    let kept = run.symptoms.iter().all(|s| {
-        s.intent != symptom.intent
-            || !matches!(
-                s.kind,
-                SymptomKind::KeyNotKept { key, .. } if key != KeyMove::Kept
-            )
+    let kept = run.of(symptom.intent).all(|s| {
+        !matches!(
+            s.kind,
+            SymptomKind::KeyNotKept { key, .. } if key != KeyMove::Kept
+        )
     });
     Named {
         severity: if kept {

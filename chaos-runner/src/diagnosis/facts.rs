@@ -18,7 +18,7 @@ use crate::{
     reason = "each is one control of one kind, and none excludes another"
 )]
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub struct Facts {
     /// Quick retries of a plain refusal that kept the key.
     pub(super) quick_kept: usize,
     /// Quick retries of a plain refusal under another key.
@@ -62,7 +62,35 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    pub(super) fn of(runs: &[Judged<'_>]) -> Self {
+    /// What these and those histories together say.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        Self {
+            quick_kept: self.quick_kept + other.quick_kept,
+            quick_changed: self.quick_changed + other.quick_changed,
+            plain_dropped: self.plain_dropped + other.plain_dropped,
+            plain_keyless: self.plain_keyless + other.plain_keyless,
+            late_kept: self.late_kept + other.late_kept,
+            late_changed: self.late_changed + other.late_changed,
+            not_retried: self.not_retried + other.not_retried,
+            ambiguous_changed: self.ambiguous_changed | other.ambiguous_changed,
+            ambiguous_failed: self.ambiguous_failed | other.ambiguous_failed,
+            reused_within_customer: self.reused_within_customer | other.reused_within_customer,
+            payload_differs: self.payload_differs | other.payload_differs,
+            multiplied: self.multiplied | other.multiplied,
+            resent_fresh: self.resent_fresh | other.resent_fresh,
+            quiet_overlap: self.quiet_overlap | other.quiet_overlap,
+            single_overlap: self.single_overlap | other.single_overlap,
+            quiet_workers_clean: self.quiet_workers_clean | other.quiet_workers_clean,
+            retry_after_ignored: self.retry_after_ignored | other.retry_after_ignored,
+            repeats_sent: self.repeats_sent | other.repeats_sent,
+            flat: self.flat | other.flat,
+        }
+    }
+
+    /// What these histories say.
+    #[must_use]
+    pub fn of(runs: &[Judged<'_>]) -> Self {
         let mut facts = Self::default();
         for run in runs {
             facts.count_retries(run);

@@ -26,7 +26,7 @@ use crate::{
     intent::Outcome,
     severity::Severity,
 };
-use facts::Facts;
+pub use facts::Facts;
 
 /// A history with what the checks saw in it.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub struct Judged<'h> {
     pub symptoms: Vec<Symptom>,
     /// What could not be decided, by the tag of the check.
     pub undecided: Vec<(&'static str, String)>,
+    /// The symptoms of each intent, by their place.
+    by_intent: BTreeMap<Option<usize>, Vec<usize>>,
 }
 
 impl<'h> Judged<'h> {
@@ -45,11 +47,25 @@ impl<'h> Judged<'h> {
     pub fn new(history: &'h History) -> Self {
         let view = View::new(history);
         let (symptoms, undecided) = observe(&view);
+        let mut by_intent: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (at, symptom) in symptoms.iter().enumerate() {
+            by_intent.entry(symptom.intent).or_default().push(at);
+        }
         Self {
             view,
             symptoms,
             undecided,
+            by_intent,
         }
+    }
+
+    /// Everything that was seen of an intent (`None`: of none alone).
+    pub fn of(&self, intent: Option<usize>) -> impl Iterator<Item = &Symptom> {
+        self.by_intent
+            .get(&intent)
+            .into_iter()
+            .flatten()
+            .map(|at| &self.symptoms[*at])
     }
 }
 
@@ -136,23 +152,43 @@ pub fn diagnose(runs: &[Judged<'_>]) -> Vec<Finding> {
     let facts = Facts::of(runs);
     let mut findings = Vec::new();
     for run in runs {
-        let mut found: BTreeMap<BugKind, Finding> = BTreeMap::new();
-        for symptom in &run.symptoms {
-            if let Some(named) = explain::name(&facts, run, symptom) {
-                add(&mut found, run, symptom, named);
-            }
-        }
-        for symptom in &run.symptoms {
-            if let Some(named) = unexplained(&facts, run, symptom, &found) {
-                add(&mut found, run, symptom, named);
-            }
-        }
-        let mut found: Vec<Finding> = found.into_values().collect();
-        found.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.kind));
-        findings.extend(found);
+        let symptoms: Vec<&Symptom> = run.symptoms.iter().collect();
+        findings.extend(named(&facts, run, &symptoms));
     }
     flat_over_all(runs, &mut findings);
     findings
+}
+
+/// Names what was seen in `run` of each intent by itself (under `None`: of none alone), given what
+/// is true over all histories.
+#[must_use]
+pub fn diagnose_each(facts: &Facts, run: &Judged<'_>) -> BTreeMap<Option<usize>, Vec<Finding>> {
+    run.by_intent
+        .keys()
+        .map(|intent| {
+            let symptoms: Vec<&Symptom> = run.of(*intent).collect();
+            (*intent, named(facts, run, &symptoms))
+        })
+        .filter(|(_, findings)| !findings.is_empty())
+        .collect()
+}
+
+/// Names these symptoms of a run, the gravest first.
+fn named(facts: &Facts, run: &Judged<'_>, symptoms: &[&Symptom]) -> Vec<Finding> {
+    let mut found: BTreeMap<BugKind, Finding> = BTreeMap::new();
+    for symptom in symptoms {
+        if let Some(named) = explain::name(facts, run, symptom) {
+            add(&mut found, run, symptom, named);
+        }
+    }
+    for symptom in symptoms {
+        if let Some(named) = unexplained(facts, run, symptom, &found) {
+            add(&mut found, run, symptom, named);
+        }
+    }
+    let mut found: Vec<Finding> = found.into_values().collect();
+    found.sort_by_key(|f| (std::cmp::Reverse(f.severity), f.kind));
+    found
 }
 
 fn add(found: &mut BTreeMap<BugKind, Finding>, run: &Judged<'_>, symptom: &Symptom, named: Named) {

@@ -5,6 +5,7 @@
 #[cfg(test)]
 pub(crate) mod builder;
 mod observed;
+pub mod read;
 pub mod reply;
 pub mod retry;
 pub mod view;

@@ -296,9 +296,7 @@ pub fn overlap(view: &View<'_>, first: &AttemptView<'_>, second: &AttemptView<'_
         return Overlap::No;
     }
     let connection = view.connection(first.provider, first.connection);
-    let reused = view.attempts.iter().any(|a| {
-        (a.provider, a.connection) == (first.provider, first.connection) && a.arrived.seq > left.seq
-    });
+    let reused = view.used_after(first, left.seq);
     let late = left.at_us.saturating_sub(second.arrived.at_us) >= TAKEN_US;
     let kept_open = match connection.closed {
         Some((_, End::ClientReset | End::ClientClosed)) | None => false,

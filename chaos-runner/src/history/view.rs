@@ -42,6 +42,17 @@ pub struct View<'h> {
     /// The `seq` of the last event.
     pub last_seq: u64,
     by_id: HashMap<u64, usize>,
+    /// Of each intent, its requests, by their place in `attempts`.
+    by_intent: HashMap<usize, Vec<usize>>,
+    /// Of each fault, when it acted, by the place in `fired`.
+    by_fault: HashMap<u32, Vec<usize>>,
+    /// The last request on each connection.
+    last_on: HashMap<(u8, u64), u64>,
+    numbered: HashMap<usize, &'h Intent>,
+    alike: HashMap<(&'h str, &'h str, &'h str), Vec<usize>>,
+    faults: HashMap<u32, &'h PlannedFault>,
+    last_start_us: u64,
+    worker_started: bool,
     beliefs: BTreeMap<usize, Vec<Belief>>,
     submissions: BTreeMap<usize, Vec<SubmissionView>>,
     connections: HashMap<(u8, u64), ConnectionView>,
@@ -66,10 +77,25 @@ impl<'h> View<'h> {
             end_us: last.map_or(0, |e| e.at_us),
             last_seq: last.map_or(0, |e| e.seq),
             by_id: HashMap::new(),
+            by_intent: HashMap::new(),
+            by_fault: HashMap::new(),
+            last_on: HashMap::new(),
+            numbered: history.intents.iter().map(|i| (i.number, i)).collect(),
+            alike: HashMap::new(),
+            faults: HashMap::new(),
+            last_start_us: 0,
+            worker_started: false,
             beliefs: BTreeMap::new(),
             submissions: BTreeMap::new(),
             connections: HashMap::new(),
         };
+        for intent in &history.intents {
+            let same = (&*intent.to, &*intent.body, &*intent.customer);
+            view.alike.entry(same).or_default().push(intent.number);
+        }
+        for fault in &history.faults {
+            view.faults.entry(fault.id).or_insert(fault);
+        }
         for event in &history.events {
             view.note(event);
         }
@@ -95,7 +121,11 @@ impl<'h> View<'h> {
             EventKind::ProcessSignalled { signal, .. } if signal == "pause" => {
                 self.pauses.push(mark);
             }
-            EventKind::ProcessStarted { process, .. } => self.started.push((mark, process)),
+            EventKind::ProcessStarted { process, .. } => {
+                self.started.push((mark, process));
+                self.last_start_us = self.last_start_us.max(mark.at_us);
+                self.worker_started |= matches!(process, Process::Worker(_));
+            }
             EventKind::ConnectionOpened {
                 provider,
                 connection,
@@ -115,6 +145,10 @@ impl<'h> View<'h> {
                 attempt,
                 intent,
             } => {
+                self.by_fault
+                    .entry(*fault)
+                    .or_default()
+                    .push(self.fired.len());
                 self.fired.push((mark, *fault, *attempt, *intent));
                 if let Some(found) = attempt.and_then(|id| self.attempt_entry(id)) {
                     found.fired.push((mark, *fault));
@@ -203,6 +237,13 @@ impl<'h> View<'h> {
                 ..
             } => {
                 self.by_id.insert(*attempt, self.attempts.len());
+                if let Some(intent) = intent {
+                    self.by_intent
+                        .entry(*intent)
+                        .or_default()
+                        .push(self.attempts.len());
+                }
+                self.last_on.insert((*provider, *connection), mark.seq);
                 self.attempts.push(AttemptView {
                     arrived: mark,
                     id: *attempt,
@@ -267,34 +308,44 @@ impl<'h> View<'h> {
         self.history.intents.iter()
     }
 
+    /// The intent with this number.
+    #[must_use]
+    pub fn intent(&self, number: usize) -> Option<&'h Intent> {
+        self.numbered.get(&number).copied()
+    }
+
     /// The intents that nothing on the wire tells from this one (same recipient, same words),
     /// itself included. They are judged by count.
     #[must_use]
     pub fn alike(&self, intent: usize) -> Vec<usize> {
-        let Some(this) = self.history.intents.iter().find(|i| i.number == intent) else {
-            return vec![intent];
-        };
-        self.intents()
-            .filter(|i| i.to == this.to && i.body == this.body && i.customer == this.customer)
-            .map(|i| i.number)
-            .collect()
+        self.intent(intent)
+            .and_then(|i| self.alike.get(&(&*i.to, &*i.body, &*i.customer)))
+            .cloned()
+            .unwrap_or_else(|| vec![intent])
+    }
+
+    /// Every request of an intent, lookups included, in the order of arrival.
+    pub fn requests(&self, intent: usize) -> impl Iterator<Item = &AttemptView<'h>> {
+        self.by_intent
+            .get(&intent)
+            .into_iter()
+            .flatten()
+            .filter_map(|at| self.attempts.get(*at))
     }
 
     /// The submit requests of an intent, in the order of arrival.
     #[must_use]
     pub fn tries(&self, intent: usize) -> Vec<&AttemptView<'h>> {
-        self.attempts
-            .iter()
-            .filter(|a| a.intent == Some(intent) && a.kind == RequestKind::Submit)
+        self.requests(intent)
+            .filter(|a| a.kind == RequestKind::Submit)
             .collect()
     }
 
     /// The requests that made the phone of an intent buzz.
     #[must_use]
     pub fn deliveries(&self, intent: usize) -> Vec<&AttemptView<'h>> {
-        self.attempts
-            .iter()
-            .filter(|a| a.intent == Some(intent) && a.delivered.is_some())
+        self.requests(intent)
+            .filter(|a| a.delivered.is_some())
             .collect()
     }
 
@@ -383,7 +434,7 @@ impl<'h> View<'h> {
     /// The fault with this id.
     #[must_use]
     pub fn fault(&self, id: u32) -> Option<&'h PlannedFault> {
-        self.history.faults.iter().find(|f| f.id == id)
+        self.faults.get(&id).copied()
     }
 
     /// What the faults that acted on an attempt were.
@@ -416,6 +467,26 @@ impl<'h> View<'h> {
         Some(events[place].at_us)
     }
 
+    /// When a fault acted, on which attempt, for which intent.
+    pub fn fired_by(
+        &self,
+        fault: u32,
+    ) -> impl Iterator<Item = &(Mark, u32, Option<u64>, Option<usize>)> {
+        self.by_fault
+            .get(&fault)
+            .into_iter()
+            .flatten()
+            .filter_map(|at| self.fired.get(*at))
+    }
+
+    /// Whether a request came on the connection of `attempt` after event `seq`.
+    #[must_use]
+    pub fn used_after(&self, attempt: &AttemptView<'_>, seq: u64) -> bool {
+        self.last_on
+            .get(&(attempt.provider, attempt.connection))
+            .is_some_and(|last| *last > seq)
+    }
+
     /// Whether any declared fault acted.
     #[must_use]
     pub fn any_fault_fired(&self) -> bool {
@@ -435,8 +506,11 @@ impl<'h> View<'h> {
             .submissions(intent)
             .iter()
             .map(|s| s.ended.map_or(s.began.at_us, |(m, _)| m.at_us));
-        let starts = self.started.iter().map(|(m, _)| m.at_us);
-        let last = requests.chain(submissions).chain(starts).max().unwrap_or(0);
+        let last = requests
+            .chain(submissions)
+            .max()
+            .unwrap_or(0)
+            .max(self.last_start_us);
         self.end_us.saturating_sub(last)
     }
 
@@ -444,11 +518,7 @@ impl<'h> View<'h> {
     /// and it had said yes to the intent.
     #[must_use]
     pub fn could_send(&self, intent: usize) -> bool {
-        let has_worker = self
-            .started
-            .iter()
-            .any(|(_, process)| matches!(process, Process::Worker(_)));
-        self.taken_on(intent) && (has_worker || self.history.client.workers == 0)
+        self.taken_on(intent) && (self.worker_started || self.history.client.workers == 0)
             || !self.tries(intent).is_empty()
     }
 }

@@ -35,7 +35,9 @@ pub fn judge_suite(baseline: &ScenarioRun, runs: &[ScenarioRun], rules: &Rules) 
     let findings = diagnose(&observed);
     let broken = match &baseline.ran {
         Ran::Observed(history) => baseline_failure(&View::new(history)),
-        Ran::Skipped(why) | Ran::Broken(why) => Some(why.clone()),
+        Ran::Broken(why) => Some(why.clone()),
+        // Histories alone are judged again: what is not among them says nothing.
+        Ran::Skipped(_) => None,
     };
     let result_of = |run: &ScenarioRun, is_baseline: bool| -> ScenarioResult {
         let judged = match &run.ran {
@@ -164,7 +166,7 @@ fn result(
     }
 }
 
-fn standing(finding: &Finding, expected: &[String], rules: &Rules) -> Standing {
+pub(crate) fn standing(finding: &Finding, expected: &[String], rules: &Rules) -> Standing {
     if expected.iter().any(|id| id == finding.kind.as_str()) {
         Standing::Expected
     } else if finding.severity < rules.min_severity || finding.severity == Severity::Note {
@@ -231,8 +233,8 @@ fn nothing_to_say(judged: &Judged<'_>, reached: &crate::reach::Reach) -> Option<
     if view.attempts.is_empty() && reached.fired == 0 && !counted {
         return Some("the client never called the provider".into());
     }
-    if let Some(why) = reached.missing.first() {
-        return Some(why.clone());
+    if let Some(missing) = reached.missing.first() {
+        return Some(missing.why.clone());
     }
     if !history.faults.is_empty() && reached.fired == 0 {
         return Some("no fault acted: the client came to none of them".into());

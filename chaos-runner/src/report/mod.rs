@@ -5,6 +5,7 @@
 
 pub mod console;
 pub mod diagram;
+pub mod explore;
 pub mod failure;
 pub mod json;
 pub mod junit;

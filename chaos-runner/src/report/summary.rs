@@ -84,8 +84,7 @@ fn reasons(result: &ScenarioResult) -> Vec<String> {
 #[must_use]
 pub fn summary(suite: &SuiteResult) -> String {
     let mut text = String::new();
-    let baseline_failed =
-        suite.baseline.verdict != Verdict::Pass && !matches!(suite.baseline.verdict, Verdict::Fail);
+    let baseline_failed = matches!(suite.baseline.verdict, Verdict::Inconclusive(_));
     if !baseline_failed {
         for (kind, _, scenarios) in suite.kinds() {
             let Some((shown, others)) = clearest(&scenarios, kind) else {

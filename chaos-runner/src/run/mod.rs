@@ -4,6 +4,7 @@
 //! The map, from the outside in:
 //!
 //! - [`suite`]: the baseline, then every scenario, several at once.
+//! - [`labs`]: what the labs of a run share, and one plan carried out in one.
 //! - `lab`: one scenario with everything that it needs to itself.
 //! - `nemesis`, `network`, `toxiproxy`, `caller`, `database`: which fault is due, and the hands
 //!   that put it in place.
@@ -15,13 +16,14 @@
 
 mod caller;
 mod database;
-mod directory;
+pub(crate) mod directory;
 mod error;
 mod estimate;
 mod front_door;
 pub mod guardian;
 pub mod interrupt;
 mod lab;
+pub mod labs;
 mod nemesis;
 mod network;
 mod outcome;

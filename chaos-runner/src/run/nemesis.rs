@@ -69,35 +69,50 @@ pub fn is_for(fault: &PlannedFault, live: &Live) -> bool {
         && attempts.contains(live.ordinal)
 }
 
+/// The faults of a plan that the harness carries out by itself; the others are the provider's.
+pub fn own(plan: &Plan) -> Vec<PlannedFault> {
+    let is_own =
+        |fault: &&PlannedFault| !matches!(fault.action, Action::Provider(_) | Action::Receipt(_));
+    plan.faults.iter().filter(is_own).cloned().collect()
+}
+
 /// The faults to put in place while `live` is held at `stage`, in the order of the file.
-pub fn due_at_hold<'a>(plan: &'a Plan, live: &Live, stage: Stage) -> Vec<&'a PlannedFault> {
-    plan.faults
+pub fn due_at_hold<'a>(
+    faults: &'a [PlannedFault],
+    live: &Live,
+    stage: Stage,
+) -> Vec<&'a PlannedFault> {
+    faults
         .iter()
         .filter(|fault| hold_stage(&fault.action) == Some(stage) && is_for(fault, live))
         .collect()
 }
 
 /// The faults to put in place once the answer to `live` has left.
-pub fn due_when_answered<'a>(plan: &'a Plan, live: &Live) -> Vec<&'a PlannedFault> {
+pub fn due_when_answered<'a>(faults: &'a [PlannedFault], live: &Live) -> Vec<&'a PlannedFault> {
     let answered = |fault: &&PlannedFault| {
         client_stage(&fault.action) == Some(ClientStage::Answered) && is_for(fault, live)
     };
-    plan.faults.iter().filter(answered).collect()
+    faults.iter().filter(answered).collect()
 }
 
 /// The faults that act at a stage before any attempt is seen.
-pub fn due_before_arrival(plan: &Plan, stage: ClientStage, intent: usize) -> Vec<&PlannedFault> {
+pub fn due_before_arrival(
+    faults: &[PlannedFault],
+    stage: ClientStage,
+    intent: usize,
+) -> Vec<&PlannedFault> {
     let due = |fault: &&PlannedFault| {
         client_stage(&fault.action) == Some(stage)
             && fault.intent.is_none_or(|wanted| wanted == intent)
     };
-    plan.faults.iter().filter(due).collect()
+    faults.iter().filter(due).collect()
 }
 
 /// What happens to the client or its database when it has connected to a side, each with the
 /// proxy's number of the connection (from 1).
-pub fn due_when_connected(plan: &Plan, side: usize) -> Vec<(&PlannedFault, u64)> {
-    plan.faults
+pub fn due_when_connected(faults: &[PlannedFault], side: usize) -> Vec<(&PlannedFault, u64)> {
+    faults
         .iter()
         .filter(|fault| {
             client_stage(&fault.action) == Some(ClientStage::Connected) && is_at(fault, side)
@@ -118,9 +133,9 @@ pub fn cuts_from_the_start(plan: &Plan) -> bool {
 }
 
 /// The faults aimed at the proxy's connection `k` (from 1) of a side.
-pub fn at_connection(plan: &Plan, side: usize, k: u64) -> Vec<&PlannedFault> {
+pub fn at_connection(faults: &[PlannedFault], side: usize, k: u64) -> Vec<&PlannedFault> {
     let place = Place::Connection(u32::try_from(k).unwrap_or(u32::MAX));
-    plan.faults
+    faults
         .iter()
         .filter(|fault| fault.place == place && is_at(fault, side))
         .collect()
@@ -242,7 +257,8 @@ mod tests {
         let mut due = Vec::new();
         for intent in 1..=3 {
             for ordinal in 1..=4 {
-                if !due_at_hold(&plan, &live(intent, ordinal), Stage::AfterAccept).is_empty() {
+                if !due_at_hold(&plan.faults, &live(intent, ordinal), Stage::AfterAccept).is_empty()
+                {
                     due.push((intent, ordinal));
                 }
             }
@@ -257,10 +273,10 @@ mod tests {
             ..live(2, 2)
         };
         for other in [stray, lookup] {
-            assert!(due_at_hold(&plan, &other, Stage::AfterAccept).is_empty());
+            assert!(due_at_hold(&plan.faults, &other, Stage::AfterAccept).is_empty());
         }
         // The answer must leave straight into it.
-        assert!(due_at_hold(&plan, &live(2, 2), Stage::BeforeAccept).is_empty());
+        assert!(due_at_hold(&plan.faults, &live(2, 2), Stage::BeforeAccept).is_empty());
     }
 
     #[test]
@@ -272,8 +288,11 @@ mod tests {
             side: 1,
             ..live(1, 1)
         };
-        assert!(due_at_hold(&plan, &live(1, 1), Stage::AfterAccept).is_empty());
-        assert_eq!(ids(&due_at_hold(&plan, &second, Stage::AfterAccept)), [1]);
+        assert!(due_at_hold(&plan.faults, &live(1, 1), Stage::AfterAccept).is_empty());
+        assert_eq!(
+            ids(&due_at_hold(&plan.faults, &second, Stage::AfterAccept)),
+            [1]
+        );
         assert!(
             holds(&plan, 0)
                 .iter()
@@ -320,18 +339,18 @@ mod tests {
         let rules = provider_rules(&plan, 0);
         assert_eq!(rules.len(), 1);
         assert_eq!(rules[0].attempts, Attempts::only(2));
-        assert!(due_at_hold(&plan, &live(1, 2), Stage::AfterAccept).is_empty());
+        assert!(due_at_hold(&plan.faults, &live(1, 2), Stage::AfterAccept).is_empty());
     }
 
     #[test]
     fn a_fault_at_a_connection_is_due_at_that_one_only() {
         let down = plan("[[fault]]\nconnection = 2\ntoxic.down = { for = \"1s\" }\n");
         let due: Vec<u64> = (1..=3)
-            .filter(|k| !at_connection(&down, 0, *k).is_empty())
+            .filter(|k| !at_connection(&down.faults, 0, *k).is_empty())
             .collect();
         assert_eq!(due, [2]);
         let kill = plan("[[fault]]\nconnection = 3\nclient.kill = { stage = \"connected\" }\n");
-        let due: Vec<u64> = due_when_connected(&kill, 0)
+        let due: Vec<u64> = due_when_connected(&kill.faults, 0)
             .iter()
             .map(|(_, k)| *k)
             .collect();

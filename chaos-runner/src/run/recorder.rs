@@ -15,6 +15,8 @@ pub struct Recorder {
     opened: Instant,
     events: Vec<Event>,
     attempts: HashMap<(u8, wire::AttemptId), u64>,
+    /// Which intent each attempt is for, by its number here.
+    intents: HashMap<u64, Option<usize>>,
 }
 
 impl Recorder {
@@ -24,6 +26,7 @@ impl Recorder {
             opened: Instant::now(),
             events: Vec::new(),
             attempts: HashMap::new(),
+            intents: HashMap::new(),
         }
     }
 
@@ -77,14 +80,17 @@ impl Recorder {
                 request,
                 reading,
             } => {
+                let attempt = self.attempt(provider, *attempt);
+                // Intents count from 0 at the provider, from 1 for people.
+                let intent = reading.intent.map(|index| index + 1);
+                self.intents.insert(attempt, intent);
                 EventKind::Attempt {
-                    attempt: self.attempt(provider, *attempt),
+                    attempt,
                     provider,
                     connection: *connection,
                     nth_on_connection: *nth_on_connection,
                     kind: reading.kind,
-                    // Intents count from 0 at the provider, from 1 for people.
-                    intent: reading.intent.map(|index| index + 1),
+                    intent,
                     ordinal: reading.ordinal,
                     customer: reading.customer.clone(),
                     key: reading.key.clone(),
@@ -154,16 +160,8 @@ impl Recorder {
     }
 
     /// The intent that an attempt is for, as recorded.
-    pub fn intent_of(&self, wanted: u64) -> Option<usize> {
-        self.events
-            .iter()
-            .rev()
-            .find_map(|event| match &event.kind {
-                EventKind::Attempt {
-                    attempt, intent, ..
-                } if *attempt == wanted => Some(*intent),
-                _ => None,
-            })?
+    pub fn intent_of(&self, attempt: u64) -> Option<usize> {
+        self.intents.get(&attempt).copied().flatten()
     }
 
     /// The record, complete.

@@ -15,19 +15,9 @@ use std::{
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    directory,
-    error::Error,
-    estimate,
-    guardian::Guardian,
-    lab::{self, Record, Shared},
-    network::Network,
-    ports::Ports,
-};
+use super::{directory, error::Error, estimate, labs::Labs};
 use crate::{
-    client_file::{ClientFile, Submit},
-    fault::{Action, ClientProcess, DatabaseFault},
-    history::{ClientFacts, FORMAT, History, ProviderFacts},
+    client_file::ClientFile,
     plan::Plan,
     result::{Ran, ScenarioRun},
 };
@@ -101,21 +91,16 @@ pub async fn run(
     cancel: CancellationToken,
     told: &mut (dyn FnMut(Progress) -> ControlFlow<String> + Send),
 ) -> Result<Suite, Error> {
-    let network = Network::start(settings.seed, settings.toxiproxy).await?;
-    // A word that begins with a letter, as names in databases must.
-    let run = format!("r{}", std::process::id());
-    let shared = Shared {
-        client: Arc::clone(&settings.client),
-        network: network.clone(),
-        ports: Ports::new(std::process::id()),
-        guardian: Arc::new(Guardian::start(&run).map_err(Error::io("starting the guardian"))?),
-        run,
-        directory: directory::create(&settings.base, jiff::Timestamp::now())?,
-        // A run that fails stops its labs, and is not interrupted for that.
-        cancel: cancel.child_token(),
-    };
-    let result = scenarios(settings, &shared, told).await;
-    let cleared = network.finish(&shared.run).await;
+    let labs = Labs::open(
+        Arc::clone(&settings.client),
+        settings.seed,
+        settings.toxiproxy,
+        &settings.base,
+        &cancel,
+    )
+    .await?;
+    let result = scenarios(settings, &labs, told).await;
+    let cleared = labs.close().await;
     let suite = result?;
     cleared?;
     Ok(suite)
@@ -123,7 +108,7 @@ pub async fn run(
 
 async fn scenarios(
     settings: &Settings,
-    shared: &Shared,
+    labs: &Labs,
     told: &mut (dyn FnMut(Progress) -> ControlFlow<String> + Send),
 ) -> Result<Suite, Error> {
     let began = Instant::now();
@@ -136,8 +121,8 @@ async fn scenarios(
     let mut suite = Suite {
         baseline: None,
         runs: Vec::new(),
-        engine: shared.network.name(),
-        directory: shared.directory.clone(),
+        engine: labs.engine(),
+        directory: labs.directory().to_owned(),
         interrupted: false,
         stopped: None,
     };
@@ -149,7 +134,7 @@ async fn scenarios(
     }));
 
     let baseline = Arc::new(Plan::baseline(settings.seed));
-    if let Some(run) = one(baseline, shared.clone()).await? {
+    if let Some(run) = one(baseline, labs.clone()).await? {
         suite.baseline = Some(run.clone());
         stop = stop.or(broken(told(Progress::Baseline(run))));
     }
@@ -158,7 +143,7 @@ async fn scenarios(
     let mut order: Vec<usize> = (0..settings.plans.len()).collect();
     order.sort_by_key(|index| std::cmp::Reverse(times[*index]));
     let mut waiting = order.into_iter();
-    let mut labs = JoinSet::new();
+    let mut running = JoinSet::new();
     let mut failed = None;
     let mut runs: Vec<Option<ScenarioRun>> = settings.plans.iter().map(|_| None).collect();
     loop {
@@ -168,20 +153,20 @@ async fn scenarios(
         if out_of_time && stop.is_none() {
             stop = Some("no time was left (--max-time)".into());
         }
-        while stop.is_none() && !shared.cancel.is_cancelled() && labs.len() < settings.jobs.max(1) {
+        while stop.is_none() && !labs.is_cancelled() && running.len() < settings.jobs.max(1) {
             let Some(index) = waiting.next() else { break };
             let plan = Arc::clone(&settings.plans[index]);
-            if let Err(reason) = can_run(&plan, shared) {
+            if let Err(reason) = labs.can_run(&plan) {
                 let run = not_run(&plan, Ran::Skipped(reason));
                 runs[index] = Some(run.clone());
                 stop = stop.or(broken(told(Progress::Finished(run))));
                 continue;
             }
             stop = stop.or(broken(told(Progress::Started(Arc::clone(&plan)))));
-            let shared = shared.clone();
-            labs.spawn(async move { (index, tokio::spawn(one(plan, shared)).await) });
+            let labs = labs.clone();
+            running.spawn(async move { (index, tokio::spawn(one(plan, labs)).await) });
         }
-        let Some(joined) = labs.join_next().await else {
+        let Some(joined) = running.join_next().await else {
             break;
         };
         let ended = joined
@@ -198,7 +183,7 @@ async fn scenarios(
             Ok((_, None)) => {}
             Err(error) => {
                 // The other labs put everything back before the run ends.
-                shared.cancel.cancel();
+                labs.stop();
                 failed.get_or_insert(error);
             }
         }
@@ -206,7 +191,7 @@ async fn scenarios(
     if let Some(error) = failed {
         return Err(error);
     }
-    suite.interrupted = shared.cancel.is_cancelled();
+    suite.interrupted = labs.is_cancelled();
     if runs.iter().any(Option::is_none) {
         suite.stopped.clone_from(&stop);
     }
@@ -222,17 +207,15 @@ async fn scenarios(
 }
 
 /// Runs one scenario and writes its history; nothing comes of it when it is interrupted.
-async fn one(plan: Arc<Plan>, shared: Shared) -> Result<Option<ScenarioRun>, Error> {
+async fn one(plan: Arc<Plan>, labs: Labs) -> Result<Option<ScenarioRun>, Error> {
     let began = Instant::now();
-    let record = lab::run(Arc::clone(&plan), shared.clone()).await?;
-    if record.interrupted {
+    let Some(history) = labs.observe(Arc::clone(&plan)).await? else {
         return Ok(None);
-    }
-    let history = history(&plan, &shared, record);
-    directory::write_history(&shared.directory, &history)?;
+    };
+    directory::write_history(labs.directory(), &history)?;
     Ok(Some(ScenarioRun {
         duration: began.elapsed(),
-        directory: Some(directory::of_scenario(&shared.directory, &plan.name)),
+        directory: Some(labs.directory_of(&plan.name)),
         ..not_run(&plan, Ran::Observed(Arc::new(history)))
     }))
 }
@@ -246,62 +229,6 @@ fn not_run(plan: &Plan, ran: Ran) -> ScenarioRun {
         duration: Duration::ZERO,
         directory: None,
     }
-}
-
-fn history(plan: &Plan, shared: &Shared, record: Record) -> History {
-    let client = &shared.client;
-    History {
-        format: FORMAT,
-        tool: env!("CARGO_PKG_VERSION").into(),
-        scenario: plan.name.clone(),
-        title: plan.title.clone(),
-        file: plan.file.clone(),
-        tags: plan.tags.clone(),
-        seed: plan.seed,
-        engine: shared.network.name(),
-        client: ClientFacts {
-            name: client.name.clone(),
-            policy: client.policy.clone(),
-            workers: record.workers,
-            tells_outcome: client.tells_outcome(),
-            tells_attempts: client.tells_outcome(),
-        },
-        provider: ProviderFacts {
-            profile: client.profile.name().to_owned(),
-            has_key: client.profile.has_key(),
-            retention_us: u64::try_from(record.retention.as_micros()).unwrap_or(u64::MAX),
-        },
-        intents: plan.intents.clone(),
-        one_by_one: record.one_by_one,
-        faults: plan.faults.clone(),
-        expect: plan.expect.clone(),
-        events: record.events,
-    }
-}
-
-fn can_run(plan: &Plan, shared: &Shared) -> Result<(), String> {
-    for need in &plan.needs {
-        shared.client.has(*need)?;
-    }
-    let database_goes_down = plan
-        .faults
-        .iter()
-        .any(|fault| matches!(fault.action, Action::Database(DatabaseFault::Down(_))));
-    if database_goes_down && !shared.client.has_database_server() {
-        return Err("the client's database is a file, which cannot be down".into());
-    }
-    let kills_the_submission = plan.faults.iter().any(|fault| {
-        matches!(&fault.action, Action::Client(client) if client.process() == ClientProcess::Submit)
-    });
-    if kills_the_submission && matches!(shared.client.submit, Submit::Http(_)) {
-        return Err("the client is handed its messages by HTTP: no submit command to kill".into());
-    }
-    if lab::goes_one_by_one(plan, &shared.network)
-        && matches!(shared.client.submit, Submit::Stdin(_))
-    {
-        return Err("a client that reads all messages at once cannot take them one by one".into());
-    }
-    shared.network.can(plan)
 }
 
 fn broken(flow: ControlFlow<String>) -> Option<String> {

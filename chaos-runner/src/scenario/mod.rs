@@ -13,6 +13,7 @@ mod provider;
 mod resolve;
 mod slips;
 mod toxic;
+pub(crate) mod write;
 
 use std::time::Duration;
 
@@ -109,23 +110,35 @@ impl Plan {
     /// not judged.
     #[must_use]
     pub fn baseline(seed: u64) -> Self {
-        let name = "baseline".to_owned();
         Self {
-            title: "One message, nothing goes wrong".to_owned(),
             why: "A client that does not send without faults cannot be judged with them."
                 .to_owned(),
+            ..Self::without_faults("baseline", "One message, nothing goes wrong", 1, seed)
+        }
+    }
+
+    /// A plan of `count` messages (at most 10,000) to which nothing happens.
+    #[must_use]
+    pub fn without_faults(name: &str, title: &str, count: usize, seed: u64) -> Self {
+        let wanted = invent::Wanted {
+            count,
+            ..invent::Wanted::ONE
+        };
+        Self {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            why: String::new(),
             tags: Vec::new(),
             file: None,
             needs: Vec::new(),
             seed,
-            intents: invent::intents(&invent::Wanted::ONE, &name, seed),
+            intents: invent::intents(&wanted, name, seed),
             one_by_one: false,
             faults: Vec::new(),
             retention: None,
             workers: None,
             failover: false,
             expect: Expect::default(),
-            name,
         }
     }
 }

@@ -5,6 +5,7 @@
 mod bench;
 mod exact;
 mod exit_codes;
+mod explore;
 mod forms;
 mod leftovers;
 mod reports;

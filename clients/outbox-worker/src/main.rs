@@ -56,6 +56,12 @@ enum Command {
         #[arg(long)]
         login: Option<String>,
     },
+    /// Put many new messages into the outbox, from JSON lines on standard input.
+    ///
+    /// Each line has `intent`, `to` and `body`, and may have `customer`, `expires_at`, `key`
+    /// and `login`. One transaction: all are stored, or none (exit code 65 where one is there
+    /// already, or cannot be read).
+    EnqueueAll,
     /// Send what is due, until stopped.
     Work {
         /// Wait for retries too, and end when nothing is pending any more.
@@ -117,6 +123,10 @@ enum Failure {
         "intent {0:?} is in the outbox already with other content, or its key is another intent's; nothing was changed"
     )]
     Conflict(String),
+    #[error("line {0} of standard input: {1}; nothing was stored")]
+    Line(usize, String),
+    #[error("one of the messages, or its key, is in the outbox already; nothing was stored")]
+    OneConflicts,
     #[error("port {0}: {1}")]
     Port(u16, std::io::Error),
     #[error("{0}")]
@@ -133,7 +143,7 @@ impl Failure {
                 StoreError::UnknownScheme | StoreError::Database(sqlx::Error::Configuration(_)),
             ) => exit::CONFIG,
             Self::Store(_) => exit::TRY_AGAIN,
-            Self::Conflict(_) => exit::CONFLICT,
+            Self::Conflict(_) | Self::OneConflicts | Self::Line(..) => exit::CONFLICT,
             Self::Port(..) | Self::Http(_) | Self::Io(_) => 1,
         }
     }
@@ -204,6 +214,13 @@ async fn run(command: Command) -> Result<(), Failure> {
                 Enqueued::Conflict => return Err(Failure::Conflict(new.intent)),
             }
         }
+        Command::EnqueueAll => {
+            let all = read_lines(std::io::stdin().lock())?;
+            if !store.enqueue_all(&all).await? {
+                return Err(Failure::OneConflicts);
+            }
+            info!(messages = all.len(), "stored");
+        }
         Command::Status => {
             print(&store.status().await?)?;
         }
@@ -213,6 +230,52 @@ async fn run(command: Command) -> Result<(), Failure> {
     }
     store.close().await;
     Ok(())
+}
+
+/// A message as a line of standard input has it.
+#[derive(Debug, serde::Deserialize)]
+struct Line {
+    intent: String,
+    to: String,
+    body: String,
+    #[serde(default)]
+    customer: String,
+    #[serde(default)]
+    expires_at: Option<String>,
+    #[serde(default)]
+    key: Option<String>,
+    #[serde(default)]
+    login: Option<String>,
+}
+
+/// Reads every message before the first is stored.
+fn read_lines(input: impl std::io::BufRead) -> Result<Vec<NewMessage>, Failure> {
+    let mut all = Vec::new();
+    for (number, line) in (1..).zip(input.lines()) {
+        let wrong = |why: String| Failure::Line(number, why);
+        let line: Line = serde_json::from_str(&line?).map_err(|e| wrong(e.to_string()))?;
+        let customer = token(&line.customer).map_err(wrong)?;
+        all.push(NewMessage {
+            intent: line.intent,
+            customer: if customer.is_empty() {
+                "default".to_owned()
+            } else {
+                customer
+            },
+            recipient: line.to,
+            body: line.body,
+            expires_at: expiry(&line.expires_at.unwrap_or_default())
+                .map_err(wrong)?
+                .0,
+            key: line
+                .key
+                .filter(|key| !key.is_empty())
+                .map(|key| token(&key).map_err(wrong))
+                .transpose()?,
+            login: line.login.filter(|login| !login.is_empty()),
+        });
+    }
+    Ok(all)
 }
 
 /// JSON lines on standard output.

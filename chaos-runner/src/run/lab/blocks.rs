@@ -27,13 +27,13 @@ pub(super) struct Block {
 impl Lab {
     /// Blocks the connections at which something is to happen to the client.
     pub(super) fn watch_connections(&mut self, side: usize) -> Result<(), Error> {
-        let plan = std::sync::Arc::clone(&self.plan);
-        for (fault, k) in nemesis::due_when_connected(&plan, side) {
+        let faults = std::sync::Arc::clone(&self.faults);
+        for (fault, k) in nemesis::due_when_connected(&faults, side) {
             self.block(fault, side, k)?;
         }
         // Of several messages the first connection is not known to be that of the one meant.
-        if plan.intents.len() == 1 {
-            for fault in nemesis::due_before_arrival(&plan, ClientStage::Submitted, 1) {
+        if self.plan.intents.len() == 1 {
+            for fault in nemesis::due_before_arrival(&faults, ClientStage::Submitted, 1) {
                 if matches!(
                     &fault.action,
                     Action::Client(client @ (ClientFault::Kill(_) | ClientFault::Pause(_)))
@@ -61,8 +61,8 @@ impl Lab {
 
     /// A connection is open: does to the client what is due at it.
     pub(super) async fn stop_at_connect(&mut self, side: usize, id: u64) -> Result<(), Error> {
-        let plan = std::sync::Arc::clone(&self.plan);
-        let due = nemesis::due_when_connected(&plan, side);
+        let faults = std::sync::Arc::clone(&self.faults);
+        let due = nemesis::due_when_connected(&faults, side);
         for (fault, _) in due.into_iter().filter(|(_, k)| *k == id) {
             match &fault.action {
                 Action::Client(client) => {

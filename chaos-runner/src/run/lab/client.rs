@@ -31,6 +31,12 @@ use crate::{
 /// What a slow start or a busy machine may add to what a client promises.
 const IDLE: Duration = Duration::from_secs(5);
 
+/// A look that takes no longer costs nothing worth counting.
+const SHORT_LOOK: Duration = Duration::from_millis(5);
+
+/// How many messages a client may be handed for each time limit that its file gives.
+const HANDFUL: u32 = 100;
+
 /// How long a command that tells the outcomes may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -97,6 +103,8 @@ pub(super) struct Client {
     env: BTreeMap<String, String>,
     directory: PathBuf,
     pub(super) workers: u32,
+    /// How many messages it is handed.
+    intents: u32,
     /// What runs, with how often each has been started.
     pub(super) running: BTreeMap<Process, (Running, u32)>,
     pub(super) starts: BTreeMap<Process, u32>,
@@ -108,6 +116,8 @@ pub(super) struct Client {
     pub(super) turned_away: BTreeSet<usize>,
     /// How far the workers are.
     pub(super) workers_are: Workers,
+    /// How long the last look took.
+    look_took: Duration,
     /// Whether a message was taken on that a worker that exits by itself may not have seen.
     pub(super) has_news: bool,
     pub(super) looking: Option<AbortOnDropHandle<()>>,
@@ -150,6 +160,7 @@ impl Client {
             env,
             directory,
             workers,
+            intents: u32::try_from(plan.intents.len()).unwrap_or(u32::MAX),
             running: BTreeMap::new(),
             starts: BTreeMap::new(),
             repeats: Vec::new(),
@@ -157,6 +168,7 @@ impl Client {
             accepted: BTreeSet::new(),
             turned_away: BTreeSet::new(),
             workers_are: Workers::ToCome,
+            look_took: Duration::ZERO,
             has_news: false,
             looking: None,
             winding_down: false,
@@ -279,6 +291,21 @@ impl Client {
         }
     }
 
+    /// Notes how long a look took.
+    pub(super) fn looked(&mut self, took: Duration) {
+        self.look_took = took;
+    }
+
+    /// How long to leave the client alone between two looks, where one takes long: its database
+    /// holds thousands of rows.
+    pub(super) fn probe_pause(&self) -> Duration {
+        if self.look_took < SHORT_LOOK {
+            Duration::ZERO
+        } else {
+            (self.look_took * 10).min(Duration::from_millis(500))
+        }
+    }
+
     pub(super) fn database_url(&self) -> Option<String> {
         self.file
             .database
@@ -286,12 +313,15 @@ impl Client {
             .map(|url| url.render(&self.values))
     }
 
-    /// The longest that the scenario may take.
+    /// The longest that the scenario may take: what the file says, and as much again for every
+    /// hundred messages.
     pub(super) fn limit(&self) -> Duration {
-        self.file
+        let told = self
+            .file
             .worker
             .as_ref()
-            .map_or(self.file.submit_timeout, |worker| worker.timeout)
+            .map_or(self.file.submit_timeout, |worker| worker.timeout);
+        told * (1 + self.intents / HANDFUL)
     }
 
     /// How long nothing may happen before the client is taken to have stopped: well above

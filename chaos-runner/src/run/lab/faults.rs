@@ -39,8 +39,8 @@ impl Lab {
                     },
                 );
             }
-            let plan = std::sync::Arc::clone(&self.plan);
-            for fault in &plan.faults {
+            let faults = std::sync::Arc::clone(&self.faults);
+            for fault in faults.iter() {
                 let (Action::Toxic(toxic), Place::Connection(k)) = (&fault.action, &fault.place)
                 else {
                     continue;
@@ -73,9 +73,9 @@ impl Lab {
         if stage == Stage::BeforeAccept {
             self.heal_before(&live, number).await?;
         }
-        let plan = std::sync::Arc::clone(&self.plan);
+        let faults = std::sync::Arc::clone(&self.faults);
         let mut waits = false;
-        for fault in nemesis::due_at_hold(&plan, &live, stage) {
+        for fault in nemesis::due_at_hold(&faults, &live, stage) {
             match &fault.action {
                 Action::Toxic(toxic) => {
                     self.add_toxic(live.side, fault.id, toxic, Some((number, live)), None)
@@ -134,8 +134,8 @@ impl Lab {
             self.heal_connection(live.side, live.connection).await?;
         }
         if end == End::Answered {
-            let plan = std::sync::Arc::clone(&self.plan);
-            for fault in nemesis::due_when_answered(&plan, &live) {
+            let faults = std::sync::Arc::clone(&self.faults);
+            for fault in nemesis::due_when_answered(&faults, &live) {
                 match &fault.action {
                     Action::Client(client) => {
                         self.client_fault(fault, client, Some((number, live)), None)?;

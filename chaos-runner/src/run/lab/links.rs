@@ -14,8 +14,8 @@ use crate::{
 impl Lab {
     /// Cuts the link where a fault is aimed at connection `k`.
     pub(super) async fn cut_link(&mut self, side: usize, k: u64) -> Result<(), Error> {
-        let plan = std::sync::Arc::clone(&self.plan);
-        for fault in nemesis::at_connection(&plan, side, k) {
+        let faults = std::sync::Arc::clone(&self.faults);
+        for fault in nemesis::at_connection(&faults, side, k) {
             let (lasts, down) = match &fault.action {
                 Action::Down(span) => (span.0, Down::Refused),
                 Action::Blackhole(span) => (span.0, Down::Silent),

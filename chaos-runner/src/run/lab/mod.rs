@@ -36,6 +36,7 @@ use self::{
     blocks::Block,
     client::{Client, Probe},
     inbox::Inbox,
+    settle::Subjects,
     submissions::{Job, SubmitEnd},
 };
 use super::{
@@ -55,7 +56,7 @@ use crate::{
     client_file::ClientFile,
     history::{Event, EventKind, Process},
     intent::Outcome,
-    plan::Plan,
+    plan::{Plan, PlannedFault},
 };
 
 /// What every lab of a run shares. Cheap to clone.
@@ -100,7 +101,7 @@ enum Signal {
     ProcessEnded(Process, u32, Exit),
     SubmitEnded(Job, SubmitEnd),
     Ready(Result<(), String>),
-    Probed(Box<Probe>, Result<Option<Vec<Belief>>, Error>),
+    Probed(Box<Probe>, Result<Option<Vec<Belief>>, Error>, Duration),
 }
 
 /// One provider and the way to it.
@@ -159,6 +160,8 @@ struct Kills {
 /// One scenario's run.
 struct Lab {
     plan: Arc<Plan>,
+    /// Those of its faults that are ours to carry out.
+    faults: Arc<[PlannedFault]>,
     shared: Shared,
     client: Client,
     /// For the client's own server.
@@ -185,6 +188,9 @@ struct Lab {
     killed: Vec<(u32, Option<u64>, usize)>,
     disturbances: Vec<(u32, Disturbance)>,
     beliefs: BTreeMap<usize, (Outcome, Option<u32>)>,
+    subjects: Subjects,
+    /// Where the last look for an intent that is not final ended, from 0.
+    last_open: usize,
     /// Process faults that have been carried out, so that none is twice at one place.
     done: Vec<(u32, Option<usize>)>,
     /// Until when the provider is waited for, once everything else is settled.
@@ -275,8 +281,9 @@ impl Lab {
             Signal::ProcessEnded(process, nth, exit) => self.on_process_ended(process, nth, exit),
             Signal::SubmitEnded(job, end) => self.on_submit_ended(job.intent, job.submission, end),
             Signal::Ready(ready) => self.on_ready(ready),
-            Signal::Probed(probe, beliefs) => {
+            Signal::Probed(probe, beliefs, took) => {
                 self.client.probe = Some(*probe);
+                self.client.looked(took);
                 self.on_beliefs(beliefs?.unwrap_or_default());
                 Ok(())
             }

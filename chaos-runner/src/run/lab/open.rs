@@ -12,15 +12,18 @@ use std::{
 use nix::sys::signal::Signal as Kill;
 use stub_provider::{Config, ExpectedIntent, Intents, Provider, duration::Span};
 
-use super::{Lab, Record, Shared, Side, Signal, client::Client, inbox::Inbox, provider_number};
+use super::{
+    Lab, Record, Shared, Side, Signal, client::Client, inbox::Inbox, provider_number,
+    settle::Subjects,
+};
 use crate::{
     client_file::{LabValues, Values},
     fault::Action,
     history::{Event, EventKind},
     plan::{Need, Plan, PlannedFault},
     run::{
-        directory, error::Error, network::Network, recorder::Recorder, starvation::Starvation,
-        timers::Timers,
+        directory, error::Error, nemesis, network::Network, recorder::Recorder,
+        starvation::Starvation, timers::Timers,
     },
 };
 
@@ -115,10 +118,13 @@ impl Lab {
             killed: Vec::new(),
             disturbances: Vec::new(),
             beliefs: BTreeMap::new(),
+            subjects: Subjects::of(&plan.intents),
+            last_open: 0,
             done: Vec::new(),
             provider_until: None,
             last_activity: Instant::now(),
             starvation: Starvation::default(),
+            faults: nemesis::own(&plan).into(),
             plan,
             shared,
         })

@@ -3,7 +3,7 @@
 //! Owns the question "is the lab settled" and the looks at the client's outcomes that answer it.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     time::{Duration, Instant},
 };
 
@@ -24,18 +24,44 @@ const PROVIDER: Duration = Duration::from_secs(3);
 const LAST_LOOKS: u32 = 20;
 const LAST_PAUSE: Duration = Duration::from_millis(50);
 
+/// Which intent a row of the client's is about.
+#[derive(Debug)]
+pub(super) struct Subjects {
+    by_id: HashMap<String, usize>,
+    by_recipient: HashMap<String, usize>,
+}
+
+impl Subjects {
+    /// The intents, by what a row can name them by; of several to one recipient, the first.
+    pub(super) fn of(intents: &[Intent]) -> Self {
+        let mut by_recipient = HashMap::new();
+        for intent in intents {
+            by_recipient
+                .entry(intent.to.clone())
+                .or_insert(intent.number);
+        }
+        Self {
+            by_id: intents.iter().map(|i| (i.id.clone(), i.number)).collect(),
+            by_recipient,
+        }
+    }
+
+    /// The intent's number; `None` where the row is about none of ours.
+    fn number_of(&self, subject: &Subject) -> Option<usize> {
+        match subject {
+            Subject::Intent(id) => self.by_id.get(id),
+            Subject::To(to) => self.by_recipient.get(to),
+        }
+        .copied()
+    }
+}
+
 impl Lab {
     /// No attempt in flight, nothing held, nothing on the agenda, every outcome final, and nothing
     /// more to come: a request on its way or at work, a receipt.
     pub(super) fn is_settled(&mut self) -> bool {
-        let settled = self.is_quiet()
-            && self.jobs.is_empty()
-            && self.client.is_through()
-            && self
-                .plan
-                .intents
-                .iter()
-                .all(|intent| self.is_final(intent.number));
+        let settled =
+            self.is_quiet() && self.jobs.is_empty() && self.client.is_through() && self.all_final();
         if !settled {
             self.provider_until = None;
             return false;
@@ -78,8 +104,24 @@ impl Lab {
         }
     }
 
-    /// Wants the client's outcomes looked at within `within`.
+    /// Whether the client has finished with every intent. Most often one that is not final still
+    /// is not: the search goes on where the last one ended.
+    fn all_final(&mut self) -> bool {
+        let count = self.plan.intents.len();
+        let first = self.last_open;
+        for at in (first..count).chain(0..first.min(count)) {
+            if !self.is_final(self.plan.intents[at].number) {
+                self.last_open = at;
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Wants the client's outcomes looked at within `within`, or as soon as looking is not most of
+    /// what the machine does.
     pub(super) fn want_probe(&mut self, within: Duration) {
+        let within = within.max(self.client.probe_pause());
         self.timers.probe_by(Instant::now() + within);
     }
 
@@ -94,9 +136,10 @@ impl Lab {
         }
         let signals = self.signals.clone();
         tokio::spawn(async move {
+            let began = Instant::now();
             let beliefs = probe.ask().await;
             // Nobody listens once the lab is closed.
-            let _unheard = signals.send(Signal::Probed(Box::new(probe), beliefs));
+            let _unheard = signals.send(Signal::Probed(Box::new(probe), beliefs, began.elapsed()));
         });
     }
 
@@ -120,7 +163,7 @@ impl Lab {
                 self.client.probe = Some(probe);
                 if let Some(beliefs) = answer {
                     // A row that was there and is gone is as forgotten as one that never was.
-                    let number_of = |belief: &Belief| self.number_of(&belief.subject);
+                    let number_of = |belief: &Belief| self.subjects.number_of(&belief.subject);
                     let known: BTreeSet<usize> = beliefs.iter().filter_map(number_of).collect();
                     self.on_beliefs(beliefs);
                     self.beliefs.retain(|intent, _| known.contains(intent));
@@ -150,31 +193,13 @@ impl Lab {
     /// Notes what changed in the client's outcomes, and looks again while any is not final.
     pub(super) fn on_beliefs(&mut self, beliefs: Vec<Belief>) {
         for belief in beliefs {
-            if let Some(number) = self.number_of(&belief.subject) {
+            if let Some(number) = self.subjects.number_of(&belief.subject) {
                 self.believe(number, belief.outcome, belief.attempts);
             }
         }
-        if !self
-            .plan
-            .intents
-            .iter()
-            .all(|intent| self.is_final(intent.number))
-        {
+        if !self.all_final() {
             self.want_probe(self.client.probe_interval());
         }
-    }
-
-    /// Which intent a row is about; `None` where it is about none of ours.
-    fn number_of(&self, subject: &Subject) -> Option<usize> {
-        let is_it = |intent: &&Intent| match subject {
-            Subject::Intent(id) => intent.id == *id,
-            Subject::To(to) => intent.to == *to,
-        };
-        self.plan
-            .intents
-            .iter()
-            .find(is_it)
-            .map(|intent| intent.number)
     }
 
     /// Notes what the client believes of an intent.

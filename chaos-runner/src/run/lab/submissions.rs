@@ -21,8 +21,12 @@ use crate::{
     },
 };
 
-/// How many submissions are under way at once.
+/// How many submissions are under way at once: fewer than would starve each other of a processor.
 const AT_ONCE: usize = 8;
+/// The same where there are many messages, most of which wait for their answers.
+const AT_ONCE_OF_MANY: usize = 16;
+/// From how many messages on there are many.
+const MANY: usize = 64;
 
 /// One submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +80,7 @@ impl Lab {
     /// Makes the submissions that are due; after the last one, starts the workers.
     pub(super) fn submit_next(&mut self) -> Result<(), Error> {
         while let Some(job) = self.jobs.front().copied() {
-            if self.client.submitting.len() >= AT_ONCE || !self.may_submit(job) {
+            if self.client.submitting.len() >= self.at_once() || !self.may_submit(job) {
                 return Ok(());
             }
             self.jobs.pop_front();
@@ -89,6 +93,14 @@ impl Lab {
             self.start_workers()?;
         }
         Ok(())
+    }
+
+    fn at_once(&self) -> usize {
+        if self.plan.intents.len() >= MANY {
+            AT_ONCE_OF_MANY
+        } else {
+            AT_ONCE
+        }
     }
 
     /// Whether the workers are up before the first intent is handed over. A link that is cut from
@@ -119,10 +131,10 @@ impl Lab {
 
     /// Submits an intent for the first time, with whatever its caller does wrong.
     fn submit_with_faults(&mut self, intent: usize) -> Result<(), Error> {
-        let plan = Arc::clone(&self.plan);
+        let faults = Arc::clone(&self.faults);
         let mut abandoned = false;
         let mut at_once = false;
-        for fault in &plan.faults {
+        for fault in faults.iter() {
             let Action::Submit(submit) = &fault.action else {
                 continue;
             };
@@ -225,26 +237,25 @@ impl Lab {
     /// Records that a submission begins, and fills its values in.
     fn note_submission(&mut self, job: Job) -> Option<Values> {
         let plan = Arc::clone(&self.plan);
-        let intent = plan
-            .intents
-            .iter()
-            .find(|intent| intent.number == job.intent)?;
+        let intent = plan.intents.get(job.intent.checked_sub(1)?)?;
         let now = Instant::now();
-        let all_at_once = matches!(self.client.file.submit, Submit::Stdin(_));
-        for handed in &plan.intents {
-            if all_at_once || handed.number == job.intent {
-                let expires_at_us = handed
-                    .expires_after
-                    .map(|after| self.recorder.micros(now + after));
-                self.recorder.record_at(
-                    now,
-                    EventKind::Submitted {
-                        intent: handed.number,
-                        submission: job.submission,
-                        expires_at_us,
-                    },
-                );
-            }
+        let handed = if matches!(self.client.file.submit, Submit::Stdin(_)) {
+            plan.intents.as_slice()
+        } else {
+            std::slice::from_ref(intent)
+        };
+        for handed in handed {
+            let expires_at_us = handed
+                .expires_after
+                .map(|after| self.recorder.micros(now + after));
+            self.recorder.record_at(
+                now,
+                EventKind::Submitted {
+                    intent: handed.number,
+                    submission: job.submission,
+                    expires_at_us,
+                },
+            );
         }
         self.client.submitting.push(job);
         let values = match job.submission {
@@ -287,11 +298,14 @@ impl Lab {
     /// Does to the client what a fault wants between submission and connect: to the submit
     /// command of `intent` once it runs, or to the workers once they do.
     pub(super) fn submitted_faults(&mut self, intent: Option<usize>) -> Result<(), Error> {
-        let plan = Arc::clone(&self.plan);
+        let faults = Arc::clone(&self.faults);
+        if faults.is_empty() {
+            return Ok(());
+        }
         let sends_itself = !self.client.has_workers();
         let only = intent.filter(|_| !matches!(self.client.file.submit, Submit::Stdin(_)));
-        for number in only.map_or(1..=plan.intents.len(), |number| number..=number) {
-            for fault in nemesis::due_before_arrival(&plan, ClientStage::Submitted, number) {
+        for number in only.map_or(1..=self.plan.intents.len(), |number| number..=number) {
+            for fault in nemesis::due_before_arrival(&faults, ClientStage::Submitted, number) {
                 let Action::Client(client) = &fault.action else {
                     continue;
                 };

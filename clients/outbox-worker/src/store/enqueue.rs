@@ -41,7 +41,61 @@ pub enum Enqueued {
     Conflict,
 }
 
+const INSERT_CHALLENGE: &str = "insert into login_challenge
+     (id, customer, login, recipient, created_at) values ($1, $2, $3, $4, $5)";
+
+const INSERT_MESSAGE: &str = "insert into sms_outbox (id, key, intent, customer, login, recipient,
+     body, fingerprint, next_attempt_at, expires_at, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+     on conflict do nothing";
+
 impl Store {
+    /// Puts many new messages into the outbox in one transaction: all of them, or none. False
+    /// where one of them is there already, or its key is; nothing was changed then.
+    ///
+    /// # Errors
+    /// When the database refuses, or stays locked beyond the busy timeout.
+    pub async fn enqueue_all(&self, all: &[NewMessage]) -> Result<bool, StoreError> {
+        let now = clock::now();
+        on!(self, pool => {
+            let mut tx = pool.begin_with(self.locking().begin).await?;
+            for new in all {
+                let id = uuid::Uuid::now_v7().to_string();
+                let key = new.key.as_ref().unwrap_or(&id);
+                let print = fingerprint(&new.customer, &new.recipient, &new.body);
+                sqlx::query(INSERT_CHALLENGE)
+                    .bind(&id)
+                    .bind(&new.customer)
+                    .bind(&new.login)
+                    .bind(&new.recipient)
+                    .bind(now)
+                    .execute(&mut *tx)
+                    .await?;
+                let inserted = sqlx::query(INSERT_MESSAGE)
+                    .bind(&id)
+                    .bind(key)
+                    .bind(&new.intent)
+                    .bind(&new.customer)
+                    .bind(&new.login)
+                    .bind(&new.recipient)
+                    .bind(&new.body)
+                    .bind(&print)
+                    .bind(now)
+                    .bind(new.expires_at)
+                    .bind(now)
+                    .execute(&mut *tx)
+                    .await?
+                    .rows_affected();
+                if inserted == 0 {
+                    tx.rollback().await?;
+                    return Ok(false);
+                }
+            }
+            tx.commit().await?;
+            Ok(true)
+        })
+    }
+
     /// Puts a message into the outbox, once.
     ///
     /// # Errors
@@ -53,10 +107,7 @@ impl Store {
         let now = clock::now();
         on!(self, pool => {
             let mut tx = pool.begin_with(self.locking().begin).await?;
-            sqlx::query(
-                "insert into login_challenge (id, customer, login, recipient, created_at)
-                 values ($1, $2, $3, $4, $5)",
-            )
+            sqlx::query(INSERT_CHALLENGE)
             .bind(&id)
             .bind(&new.customer)
             .bind(&new.login)
@@ -65,12 +116,7 @@ impl Store {
             .execute(&mut *tx)
             .await?;
             // Of two callers at once, the second waits here for the first to commit.
-            let inserted = sqlx::query(
-                "insert into sms_outbox (id, key, intent, customer, login, recipient, body, fingerprint,
-                     next_attempt_at, expires_at, created_at)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-                 on conflict do nothing",
-            )
+            let inserted = sqlx::query(INSERT_MESSAGE)
             .bind(&id)
             .bind(key)
             .bind(&new.intent)

@@ -1,0 +1,296 @@
+//! `explore`: the arguments, and what is made of them.
+//!
+//! Owns the way from the arguments to an exit code, and the files that are left. Exploring is
+//! [`crate::explore`]'s, the words are the reports'.
+
+use std::{
+    fs,
+    io::{self, IsTerminal as _, Write as _},
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jiff::Zoned;
+use stub_provider::duration::Span;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    OutputArgs, Verbosity,
+    run::{CLIENT, SEED, client, seed},
+};
+use crate::{
+    diagnostic::FileError,
+    exit_code::ExitCode,
+    explore::{
+        Explored, Progress, Settings, certificate, explore, letter::Alphabet, script::Shard,
+    },
+    report::explore as told,
+    result::Rules,
+    run::{Error, interrupt},
+    severity::Severity,
+};
+
+/// The most scripts at once where the user does not say.
+const BATCH: usize = 2_000;
+/// The most that there are messages for.
+const MOST: usize = 10_000;
+
+/// What can be typed after `explore`.
+#[derive(Debug, Args)]
+pub struct ExploreArgs {
+    /// The client under test.
+    #[arg(long, value_name = "FILE", default_value = CLIENT, conflicts_with = "command")]
+    pub client: PathBuf,
+    /// A bare command as the client, run once for each message: exit code 0 means sent, any
+    /// other unknown. For instance: explore -- ./send {to} {body}
+    #[arg(last = true, value_name = "CMD")]
+    pub command: Vec<String>,
+    /// The most faults in a script: each meets one attempt, then all is well.
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub depth: NonZeroUsize,
+    /// The faults: standard, all, toxics, processes, or names of single ones, with commas between.
+    #[arg(long, value_name = "SET", default_value = "standard")]
+    pub faults: Alphabet,
+    /// Draw this many cases at random in place of all scripts: up to --depth faults for each of
+    /// one to three messages, shrunk when one fails.
+    #[arg(long, value_name = "CASES", num_args = 0..=1, default_missing_value = "100")]
+    pub random: Option<u64>,
+    /// The seed of messages and orders: a number, or `random` [default: 1].
+    #[arg(long, value_name = "N", value_parser = seed)]
+    pub seed: Option<u64>,
+    /// How many labs at once, each with a client of its own [default: one for each core].
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// The most scripts in one lab: what the client can work through at once, up to 10000.
+    #[arg(long, value_name = "N", default_value_t = BATCH)]
+    pub batch: usize,
+    /// Only this part of the scripts, as in 1/4; `merge` joins the parts.
+    #[arg(long, value_name = "I/N", default_value_t = Shard::WHOLE)]
+    pub shard: Shard,
+    /// How long it may take, as in 10m; it then says how much is covered, and is no pass.
+    #[arg(long, value_name = "TIME")]
+    pub max_time: Option<Span>,
+    /// Stop after the length at which a script fails: the smallest is found by then.
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Where each run leaves a directory of its own.
+    #[arg(long, value_name = "DIR", default_value = "target/chaos")]
+    pub report: PathBuf,
+    /// Write a report in `JUnit`'s XML to this file.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write a JSON report to this file.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// The least severity that fails a script: duplicate, loss, wrong-outcome, policy or note.
+    #[arg(long, value_name = "SEVERITY", default_value_t = Severity::Policy)]
+    pub min_severity: Severity,
+}
+
+impl ExploreArgs {
+    /// Explores, tells of it, and says how the program ends.
+    ///
+    /// # Errors
+    ///
+    /// A client file or an argument that is wrong.
+    pub fn execute(self, output: OutputArgs) -> Result<ExitCode, FileError> {
+        let settings = self.settings()?;
+        Ok(match self.explore(&settings, output.verbosity()) {
+            Ok(code) => code,
+            Err(error) => {
+                anstream::eprintln!("error: {error}");
+                ExitCode::Harness
+            }
+        })
+    }
+
+    fn settings(&self) -> Result<Settings, FileError> {
+        let wrong = |why: String| FileError::new("the command line", why);
+        let (client, client_words) = client(&self.client, &self.command)?;
+        if self.batch == 0 || self.batch > MOST {
+            return Err(wrong(format!("--batch {}: from 1 to {MOST}", self.batch)));
+        }
+        let deaf = client.policy.read_timeout.is_none();
+        let late = self
+            .faults
+            .letters()
+            .iter()
+            .find(|l| l.needs_read_timeout());
+        if let (true, Some(letter)) = (deaf, late) {
+            return Err(wrong(format!(
+                "--faults: {letter} comes after the client's read timeout"
+            ))
+            .help("say it in the client file: [policy] read-timeout = \"1s\""));
+        }
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let rules = Rules {
+            known: client.known.clone(),
+            min_severity: self.min_severity,
+            ..Rules::strict(Zoned::now().date())
+        };
+        Ok(Settings {
+            client: Arc::new(client),
+            client_words,
+            alphabet: self.faults.clone(),
+            depth: self.depth.get(),
+            seed: self.seed.unwrap_or(SEED),
+            jobs: self.jobs.map_or(cores, NonZeroUsize::get),
+            batch: self.batch,
+            shard: self.shard,
+            max_time: self.max_time.map(|span| span.0),
+            random: self.random,
+            fail_fast: self.fail_fast,
+            rules,
+            base: self.report.clone(),
+        })
+    }
+
+    fn explore(&self, settings: &Settings, verbosity: Verbosity) -> Result<ExitCode, Error> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(Error::io("starting the runtime"))?;
+        let mut teller = Teller::new(verbosity);
+        let explored = runtime.block_on(async {
+            let cancel: CancellationToken = interrupt::token()?;
+            explore(settings, cancel, &mut |progress| teller.hear(&progress)).await
+        })?;
+        teller.bar.finish_and_clear();
+        let exploration = &explored.exploration;
+        let mut text = told::failures(&explored);
+        text.push_str(&told::summary(exploration));
+        teller.say(&text)?;
+        self.leave(&explored)?;
+        for confirmed in &explored.confirmed {
+            if let Some(path) = &confirmed.found.scenario {
+                let again = [
+                    "chaos-runner".to_owned(),
+                    "replay".to_owned(),
+                    path.display().to_string(),
+                ];
+                let seed = ["--seed".to_owned(), exploration.seed.to_string()];
+                let words: Vec<String> = again
+                    .into_iter()
+                    .chain(seed)
+                    .chain(exploration.client_words.clone())
+                    .collect();
+                teller.say(&format!("again: {}\n", words.join(" ")))?;
+            }
+        }
+        Ok(exploration.exit_code())
+    }
+
+    /// Leaves the reports where the run has its directory, and where the user wants them.
+    fn leave(&self, explored: &Explored) -> Result<(), Error> {
+        let exploration = &explored.exploration;
+        let document = pretty(exploration)?;
+        write(&explored.directory.join("explore.json"), &document)?;
+        let certificate = pretty(&certificate::certificate(exploration))?;
+        write(&explored.directory.join("certificate.json"), &certificate)?;
+        let verdicts = explored.verdicts.join("\n") + "\n";
+        write(&explored.directory.join("scripts.tsv"), &verdicts)?;
+        if let Some(path) = &self.json {
+            write(path, &document)?;
+        }
+        if let Some(path) = &self.junit {
+            let text = told::junit(exploration, &explored.confirmed)
+                .map_err(|error| Error::io("writing the JUnit report")(io::Error::other(error)))?;
+            write(path, &text)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn pretty(value: &impl serde::Serialize) -> Result<String, Error> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|error| Error::io("writing a report")(error.into()))
+}
+
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(Error::io(format!("writing {}", path.display())))
+}
+
+/// Tells of an exploration as it goes: a bar on a terminal, a line for each length.
+struct Teller {
+    out: anstream::AutoStream<io::Stdout>,
+    bar: ProgressBar,
+    quiet: bool,
+    done: u64,
+}
+
+impl Teller {
+    fn new(verbosity: Verbosity) -> Self {
+        let quiet = verbosity == Verbosity::Quiet;
+        let target = if io::stderr().is_terminal() && !quiet {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        if let Ok(style) = ProgressStyle::with_template(
+            "{bar:24} {pos}/{len} scripts, {per_sec}, {eta} left {msg}",
+        ) {
+            bar.set_style(style);
+        }
+        Self {
+            out: anstream::AutoStream::new(io::stdout(), anstream::ColorChoice::global()),
+            bar,
+            quiet,
+            done: 0,
+        }
+    }
+
+    fn hear(&mut self, progress: &Progress) {
+        match progress {
+            Progress::Begins { total, directory } => {
+                self.bar.set_length(*total);
+                self.tell(&format!(
+                    "{total} scripts; what is seen is left in {}\n",
+                    directory.display()
+                ));
+            }
+            Progress::Level { .. } => {}
+            Progress::Batch { run, failed } => {
+                self.bar.set_position(self.done + *run as u64);
+                self.bar.set_message(format!("{failed} failed"));
+            }
+            Progress::Through(level) => {
+                self.done += level.counts.run + level.counts.covered;
+                self.bar.set_position(self.done);
+                if level.length > 0 {
+                    self.tell(&told::level(level));
+                }
+            }
+            Progress::Confirming(kind, script) => {
+                self.bar
+                    .set_message(format!("again alone: {kind} ({script})"));
+            }
+        }
+    }
+
+    /// A reader who has gone away does not end the exploration.
+    fn tell(&mut self, text: &str) {
+        if !self.quiet {
+            let bar = self.bar.clone();
+            let out = &mut self.out;
+            let written = bar.suspend(|| out.write_all(text.as_bytes()));
+            if let Err(error) = written {
+                tracing::debug!(%error, "nobody reads standard output");
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), Error> {
+        match self.out.write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Error::io("writing to standard output")(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}

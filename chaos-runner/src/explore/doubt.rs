@@ -1,0 +1,86 @@
+//! What is doubtful among many is run again among few, then alone.
+//!
+//! Owns the reruns of scripts that were lost or failed in a crowd, and what they change: a lost
+//! script is never a pass, and a busy machine is never a defect of the client.
+
+use std::collections::BTreeMap;
+
+use super::{
+    explorer::{Explorer, LEAST_BATCH},
+    reading::{Came, Seen},
+    script::Script,
+};
+use crate::{run::Error, severity::Severity};
+
+/// How many doubtful scripts share a lab when they are run again.
+const FEW: usize = 16;
+/// How many doubtful scripts are run alone before the rest is taken as it is.
+const MOST_ALONE: usize = 100;
+
+impl Explorer<'_> {
+    /// Runs what was lost, or failed among many, again: fewer at once, then alone.
+    pub(super) async fn again(&mut self, seen: &mut [Seen]) -> Result<(), Error> {
+        let lost = seen.iter().filter(|one| is_lost(one)).count();
+        if lost * 10 > seen.len() && seen.len() >= LEAST_BATCH {
+            self.slow = Some(format!(
+                "the client did not finish {lost} of {} scripts in time with up to {} at once: it \
+                 is the client that is slow; try a smaller --batch or fewer --jobs",
+                seen.len(),
+                self.settings.batch
+            ));
+        }
+        for alone in [false, true] {
+            let failed = seen.iter().filter(|one| has_failed(one)).count();
+            // Where many fail, it is not the crowd that makes them.
+            let some_fail = failed <= MOST_ALONE || failed * 4 <= seen.len();
+            let mut doubtful: Vec<Script> = seen
+                .iter()
+                .filter(|one| is_lost(one) || (some_fail && has_failed(one)))
+                .map(|one| one.script.clone())
+                .collect();
+            if doubtful.is_empty() || self.stop.is_some() || self.labs.is_cancelled() {
+                return Ok(());
+            }
+            let size = if alone { 1 } else { FEW };
+            if alone {
+                doubtful.truncate(MOST_ALONE);
+            }
+            let retried: BTreeMap<Script, Seen> = self
+                .read_all(doubtful, size)
+                .await?
+                .into_iter()
+                .map(|one| (one.script.clone(), one))
+                .collect();
+            for one in seen.iter_mut() {
+                if let Some(better) = retried.get(&one.script) {
+                    self.reconsider(one, better);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what a script showed among fewer in place of what it showed among many. A message that
+    /// was harmed stays harmed: only bad manners can be the work of a busy machine.
+    fn reconsider(&mut self, one: &mut Seen, again: &Seen) {
+        match (&one.came, &again.came) {
+            (Came::Lost(_), _) => *one = again.clone(),
+            (Came::Fail(findings), Came::Pass)
+                if findings.iter().all(|f| f.severity <= Severity::Policy) =>
+            {
+                self.unsteady += 1;
+                *one = again.clone();
+            }
+            (Came::Fail(_), Came::Fail(_)) => *one = again.clone(),
+            _ => {}
+        }
+    }
+}
+
+fn is_lost(one: &Seen) -> bool {
+    matches!(one.came, Came::Lost(_))
+}
+
+fn has_failed(one: &Seen) -> bool {
+    matches!(one.came, Came::Fail(_))
+}

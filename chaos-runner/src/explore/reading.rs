@@ -1,0 +1,178 @@
+//! What a batch's history says of each of its scripts.
+//!
+//! Owns [`Reading`]: the existing checks and diagnosis, asked for each message apart. Pure. A script
+//! of which nothing can be said is lost, never passed.
+
+use std::collections::BTreeMap;
+
+use super::script::Script;
+use crate::{
+    checks::waits_as_told,
+    diagnosis::{Facts, Finding, Judged, Standing, diagnose_each},
+    history::view::View,
+    intent::Outcome,
+    judgement::standing,
+    reach::reach,
+    result::Rules,
+};
+
+/// What came of a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Came {
+    /// The message was delivered once, or rightly given up, and the client knows it.
+    Pass,
+    /// The client did something wrong.
+    Fail(Vec<Finding>),
+    /// Nothing can be said, and why.
+    Lost(String),
+}
+
+/// A script as it was run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The script.
+    pub script: Script,
+    /// How many requests for its message came.
+    pub attempts: usize,
+    /// What came of it.
+    pub came: Came,
+}
+
+/// What a batch's history says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Of each script, in their order.
+    pub each: Vec<Seen>,
+    /// Of all of them together: what shows in no message alone.
+    pub together: Vec<Finding>,
+}
+
+/// Reads the history of a batch. `facts` are the controls of the narrower kinds.
+#[must_use]
+pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rules) -> Reading {
+    let mut found = diagnose_each(facts, judged);
+    for finding in found.values_mut().flatten() {
+        finding.standing = standing(finding, &[], rules);
+    }
+    let mut counting = |intent: Option<usize>| -> Vec<Finding> {
+        let mut findings = found.remove(&intent).unwrap_or_default();
+        findings.retain(|finding| finding.standing == Standing::Counts);
+        findings
+    };
+    let view = &judged.view;
+    let mut missing: BTreeMap<usize, String> = BTreeMap::new();
+    for fault in reach(view).missing {
+        if let Some(intent) = fault.intent {
+            missing.entry(intent).or_insert(fault.why);
+        }
+    }
+    let each = (1..)
+        .zip(scripts)
+        .map(|(intent, script)| {
+            let findings = counting(Some(intent));
+            let came = if !findings.is_empty() {
+                Came::Fail(findings)
+            } else if let Some(why) = nothing_to_say(view, intent, missing.remove(&intent)) {
+                Came::Lost(why)
+            } else {
+                Came::Pass
+            };
+            Seen {
+                script: script.clone(),
+                attempts: view.tries(intent).len(),
+                came,
+            }
+        })
+        .collect();
+    Reading {
+        each,
+        together: counting(None),
+    }
+}
+
+/// Why nothing can be said of a message of which nothing wrong was seen.
+fn nothing_to_say(view: &View<'_>, intent: usize, missing: Option<String>) -> Option<String> {
+    let belief = view.belief(intent);
+    let counted = view.own_count(intent).is_some_and(|own| own > 0);
+    if view.tries(intent).is_empty() && !counted {
+        return Some("the client never called the provider".into());
+    }
+    if missing.is_some() {
+        return missing;
+    }
+    let unfinished = belief.is_none_or(|b| b.outcome == Some(Outcome::Pending));
+    if view.timed_out.is_some() && unfinished && !waits_as_told(view, intent) {
+        return Some("the time limit was reached while the client was at work on it".into());
+    }
+    if view.history.client.tells_outcome && belief.is_none() {
+        return Some("nobody could learn what the client believes of it".into());
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::{
+        bug_kind::BugKind,
+        explore::letter::Letter,
+        history::{
+            History,
+            builder::{respond, tale},
+        },
+    };
+    use stub_provider::fault::Stage;
+
+    fn rules() -> Rules {
+        Rules::strict(date(2026, 1, 1))
+    }
+
+    fn read_alone(history: &History, scripts: &[Script]) -> Reading {
+        let judged = Judged::new(history);
+        let facts = Facts::of(std::slice::from_ref(&judged));
+        read(&judged, scripts, &facts, &rules())
+    }
+
+    #[test]
+    fn each_message_is_judged_by_what_was_seen_of_it_alone() {
+        let history = tale("batch", 3)
+            .ask(1, Some("a"))
+            .refuse(503)
+            .ask(2, Some("b"))
+            .accept()
+            .ask(1, Some("a"))
+            .accept()
+            .ask(3, Some("c"))
+            .refuse(503)
+            .ask(3, Some("d"))
+            .accept()
+            .all_sent();
+        let refused = Script(vec![Letter::Unavailable]);
+        let scripts = [refused.clone(), Script::default(), refused];
+        let reading = read_alone(&history, &scripts);
+        assert_eq!(reading.each[0].came, Came::Pass);
+        assert_eq!(reading.each[0].attempts, 2);
+        assert_eq!(reading.each[1].came, Came::Pass);
+        let Came::Fail(findings) = &reading.each[2].came else {
+            panic!("{:?}", reading.each[2]);
+        };
+        assert_eq!(findings[0].kind, BugKind::KeyPerAttempt);
+        assert_eq!(findings[0].intents, [3]);
+    }
+
+    #[test]
+    fn what_did_not_come_to_its_fault_or_was_cut_short_is_lost() {
+        let history = tale("cut", 2)
+            .declare(1, respond(Stage::BeforeAccept, 503))
+            .ask(2, Some("b"))
+            .accept()
+            .believe(1, Outcome::Pending)
+            .believe(2, Outcome::Sent)
+            .time_out();
+        let scripts = [Script(vec![Letter::Unavailable]), Script::default()];
+        let reading = read_alone(&history, &scripts);
+        assert!(matches!(reading.each[0].came, Came::Lost(_)), "{reading:?}");
+    }
+}

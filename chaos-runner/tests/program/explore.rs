@@ -1,0 +1,166 @@
+//! Explorations of a small client, whole.
+
+use std::fs;
+
+use super::bench::{Bench, Run, SENDER};
+
+/// Faults that the small client tells apart, and whose scripts take no time.
+const FAULTS: &str = "unavailable,reset-before,error-after,body-cut";
+
+fn explored(run: &Run) -> serde_json::Value {
+    let text = fs::read(run.latest.join("explore.json")).expect("a report");
+    serde_json::from_slice(&text).expect("a report is JSON")
+}
+
+fn with_env(line: &str) -> String {
+    SENDER.replace("[env]", &format!("[env]\n{line}"))
+}
+
+#[test]
+fn a_client_that_does_everything_right_passes_every_script() {
+    let bench = Bench::new(SENDER);
+    let run = bench
+        .run(&["explore", "--depth", "2", "--faults", FAULTS])
+        .ends_with(0)
+        .says("20 of 20 scripts known (100.0 %)")
+        .says("![Exactly once: 20 fault scripts, depth 2]");
+    let report = explored(&run);
+    assert_eq!(report["counts"]["passed"], 20);
+    let certificate = fs::read_to_string(run.latest.join("certificate.json")).expect("a file");
+    assert!(certificate.contains("\"verdict\": \"pass\""));
+}
+
+#[test]
+fn a_script_after_which_the_client_stops_stands_for_those_that_begin_with_it() {
+    let bench = Bench::new(SENDER);
+    let run = bench
+        .run(&[
+            "explore",
+            "--depth",
+            "2",
+            "--faults",
+            "permanent,unavailable",
+        ])
+        .ends_with(0);
+    let counts = &explored(&run)["counts"];
+    // permanent; unavailable and the two that follow it. Two more begin with permanent.
+    assert_eq!(counts["run"], 4);
+    assert_eq!(counts["covered"], 2);
+}
+
+#[test]
+fn a_planted_bug_is_found_with_its_smallest_script_its_neighbour_and_a_file_to_replay() {
+    let bench = Bench::new(&with_env("COURIER_PLANT = \"503 reset 500\""));
+    let run = bench
+        .run(&["explore", "--depth", "3", "--faults", FAULTS])
+        .ends_with(1)
+        .says("smallest unavailable, reset-before, error-after")
+        .says("nearest passes when attempt 3 meets body-cut in place of error-after")
+        .says("reproduced 3 of 3 alone");
+    let report = explored(&run);
+    let kinds = report["kinds"].as_array().expect("a list");
+    assert_eq!(kinds.len(), 1);
+    assert_eq!(kinds[0]["scripts"], 1);
+    let saved = kinds[0]["scenario"].as_str().expect("a file").to_owned();
+    bench
+        .run(&["replay", &saved])
+        .ends_with(1)
+        .says("reproduced 3 of 3");
+    bench.run(&["run", &saved]).ends_with(1);
+    let history = kinds[0]["history"].as_str().expect("a file").to_owned();
+    bench.run(&["recheck", &history]).ends_with(1);
+}
+
+#[test]
+fn what_shows_in_company_only_is_found_and_said_to_be_so() {
+    let bench = Bench::new(&with_env("COURIER_KEY = \"one\""));
+    bench
+        .run(&["explore", "--depth", "1", "--faults", "unavailable"])
+        .ends_with(1)
+        .says("key-reused")
+        .says("8 messages at once");
+}
+
+#[test]
+fn the_parts_of_an_exploration_are_joined_and_a_missing_one_is_no_pass() {
+    let bench = Bench::new(SENDER);
+    for part in ["1/2", "2/2"] {
+        let directory = format!("parts/{}", &part[..1]);
+        bench
+            .run(&[
+                "explore",
+                "--depth",
+                "3",
+                "--faults",
+                "unavailable,error-after",
+                "--shard",
+                part,
+                "--report",
+                &directory,
+            ])
+            .ends_with(0);
+    }
+    bench
+        .run(&["merge", "parts/1", "parts/2"])
+        .ends_with(0)
+        .says("14 of 14 scripts known (100.0 %)");
+    bench
+        .run(&["merge", "parts/2"])
+        .ends_with(3)
+        .says("missing: part 1/2");
+}
+
+#[test]
+fn an_exploration_without_time_says_how_much_is_covered_and_is_no_pass() {
+    let bench = Bench::new(SENDER);
+    bench
+        .run(&[
+            "explore",
+            "--depth",
+            "2",
+            "--faults",
+            FAULTS,
+            "--max-time",
+            "1ms",
+        ])
+        .ends_with(3)
+        .says("no time was left (--max-time)")
+        .says("0 of 20 scripts known (0.0 %)");
+}
+
+#[test]
+fn a_slip_among_the_faults_ends_with_2() {
+    let bench = Bench::new(SENDER);
+    bench
+        .run(&["explore", "--faults", "hang-aftr"])
+        .ends_with(2)
+        .says("did you mean `hang-after`?");
+}
+
+#[test]
+fn the_parts_of_a_run_are_joined_and_a_missing_one_is_no_pass() {
+    let bench = Bench::new(SENDER);
+    let scenario = |status: u16| {
+        format!(
+            "title = \"{status} once\"\nwhy = \"w\"\n[[fault]]\nattempt = 1\n\
+             provider.respond = {{ stage = \"before-accept\", status = {status} }}\n"
+        )
+    };
+    for status in [500, 502, 503, 504, 408, 425] {
+        bench.write(&format!("s/s{status}.toml"), &scenario(status));
+    }
+    for part in ["1/2", "2/2"] {
+        let directory = format!("parts/{}", &part[..1]);
+        bench
+            .run(&["run", "s", "--shard", part, "--report", &directory])
+            .ends_with(0);
+    }
+    bench
+        .run(&["merge", "parts/1", "parts/2"])
+        .ends_with(0)
+        .says("6 passed of 6 scenarios in");
+    bench
+        .run(&["merge", "parts/1"])
+        .ends_with(3)
+        .says("this part of the run is missing");
+}
