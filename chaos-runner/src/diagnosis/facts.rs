@@ -85,6 +85,7 @@ impl Facts {
             retry_after_ignored: self.retry_after_ignored | other.retry_after_ignored,
             repeats_sent: self.repeats_sent | other.repeats_sent,
             flat: self.flat | other.flat,
+            forgotten_at_kill: self.forgotten_at_kill | other.forgotten_at_kill,
         }
     }
 
