@@ -41,7 +41,7 @@ impl Explorer<'_> {
                 read(&Judged::new(&task.history), &task.scripts, &facts, &rules)
             });
             for (scripts, reading) in self.run_batches(cases, work).await? {
-                self.note_case(Case(scripts), reading, &mut counts);
+                self.note_case(&Case(scripts), reading, &mut counts);
             }
             if settings.fail_fast && counts.failed > 0 {
                 break;
@@ -58,7 +58,7 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    fn note_case(&mut self, case: Case, reading: Result<Reading, String>, counts: &mut Counts) {
+    fn note_case(&mut self, case: &Case, reading: Result<Reading, String>, counts: &mut Counts) {
         counts.run += 1;
         let name = case
             .0

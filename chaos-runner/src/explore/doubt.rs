@@ -64,14 +64,13 @@ impl Explorer<'_> {
     /// was harmed stays harmed: only bad manners can be the work of a busy machine.
     fn reconsider(&mut self, one: &mut Seen, again: &Seen) {
         match (&one.came, &again.came) {
-            (Came::Lost(_), _) => *one = again.clone(),
+            (Came::Lost(_), _) | (Came::Fail(_), Came::Fail(_)) => *one = again.clone(),
             (Came::Fail(findings), Came::Pass)
                 if findings.iter().all(|f| f.severity <= Severity::Policy) =>
             {
                 self.unsteady += 1;
                 *one = again.clone();
             }
-            (Came::Fail(_), Came::Fail(_)) => *one = again.clone(),
             _ => {}
         }
     }

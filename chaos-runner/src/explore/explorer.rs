@@ -205,9 +205,9 @@ pub async fn explore(
     };
     let result = explorer.run().await;
     let cleared = labs.close().await;
-    let explored = result?;
+    let whole = result?;
     cleared?;
-    Ok(explored)
+    Ok(whole)
 }
 
 impl Explorer<'_> {

@@ -120,7 +120,7 @@ mod tests {
         let last_after = all
             .iter()
             .skip(1)
-            .rposition(|n| n.instead.is_some_and(|letter| letter.is_after_acceptance()));
+            .rposition(|n| n.instead.is_some_and(Letter::is_after_acceptance));
         assert!(last_after < first_before);
     }
 

@@ -148,6 +148,7 @@ mod tests {
             .refuse(503)
             .ask(3, Some("d"))
             .accept()
+            .given(|h| (h.faults[0].intent, h.faults[1].intent) = (Some(1), Some(3)))
             .all_sent();
         let refused = Script(vec![Letter::Unavailable]);
         let scripts = [refused.clone(), Script::default(), refused];
