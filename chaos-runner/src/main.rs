@@ -65,6 +65,8 @@ fn main() -> process::ExitCode {
         Command::Show(arguments) => arguments.run(),
         Command::Init(arguments) => arguments.run(),
         Command::Schema(arguments) => arguments.run(),
+        Command::Completions(arguments) => arguments.run(),
+        Command::Man(arguments) => arguments.run(),
     };
     match done {
         Ok(()) => ExitCode::Pass.into(),

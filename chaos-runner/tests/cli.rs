@@ -265,3 +265,37 @@ fn what_init_writes_runs_and_passes_as_it_is() {
         .success()
         .stdout(predicate::str::contains("1 passed of 1 scenario"));
 }
+
+#[test]
+fn completions_for_every_shell_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        chaos()
+            .args(["completions", shell])
+            .assert()
+            .success()
+            .stdout(predicate::str::contains("min-severity"));
+    }
+    chaos().args(["completions", "ksh"]).assert().code(2);
+}
+
+#[test]
+fn man_prints_the_page_and_writes_one_for_each_command() {
+    chaos()
+        .arg("man")
+        .assert()
+        .success()
+        .stdout(predicate::str::contains(".TH chaos-runner").and(predicate::str::contains("130")));
+    let directory = tempfile::tempdir().expect("a directory");
+    let pages = directory.path().join("new/man1");
+    chaos().arg("man").arg(&pages).assert().success().stdout("");
+    let run = fs::read_to_string(pages.join("chaos-runner-run.1")).expect("the page of `run`");
+    assert!(run.contains("toxiproxy"), "{run}");
+    assert!(pages.join("chaos-runner.1").is_file());
+    // A file where the directory should be.
+    chaos()
+        .arg("man")
+        .arg(pages.join("chaos-runner.1"))
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("pages cannot be written to"));
+}

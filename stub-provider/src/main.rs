@@ -1,15 +1,16 @@
 //! The provider as a program: an SMS API on a port of this machine.
 
 use std::{
-    io::IsTerminal as _,
+    io::{self, IsTerminal as _, Write as _},
     net::SocketAddr,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
+    thread,
     time::Duration,
 };
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 use stub_provider::diagnostic::did_you_mean;
 use stub_provider::{
     Config, LifeTimes, Profile, Provider, Quota, Rate, StoreConfig, WebhookTimes, duration::Span,
@@ -112,10 +113,30 @@ struct Args {
     /// Write logs as JSON lines. `RUST_LOG` chooses what is logged.
     #[arg(long)]
     json_logs: bool,
+    /// Stop when standard input ends, and so with whoever started this, however that ended.
+    #[arg(long)]
+    until_eof: bool,
+    /// Print what lets a shell complete these options, and stop.
+    #[arg(long, value_name = "SHELL", exclusive = true)]
+    completions: Option<clap_complete::Shell>,
+    /// Print the manual page, and stop.
+    #[arg(long, exclusive = true)]
+    man: bool,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if args.man || args.completions.is_some() {
+        return match describe(args.completions) {
+            Ok(()) => ExitCode::SUCCESS,
+            // Whoever closed the pipe has read what they wanted.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: the output cannot be written: {error}");
+                ExitCode::from(5)
+            }
+        };
+    }
     log(args.json_logs);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -136,13 +157,27 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints the completions for a shell, or else the manual page.
+fn describe(shell: Option<clap_complete::Shell>) -> io::Result<()> {
+    let mut text = Vec::new();
+    match shell {
+        Some(shell) => {
+            clap_complete::generate(shell, &mut Args::command(), "stub-provider", &mut text);
+        }
+        None => clap_mangen::Man::new(Args::command()).render(&mut text)?,
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(&text)?;
+    out.flush()
+}
+
 fn log(json: bool) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(io::stderr);
     if json {
         lines.json().init();
     } else {
@@ -211,10 +246,23 @@ async fn run(args: Args) -> miette::Result<()> {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        () = end_of_input(), if args.until_eof => {}
     }
     tracing::info!("stopping");
     provider.stop().await;
     Ok(())
+}
+
+/// Returns when standard input has ended or cannot be read. A thread of its own reads it: the
+/// runtime would wait at the end for a read of its own that nothing ends.
+async fn end_of_input() {
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    thread::spawn(move || {
+        // Why it ended makes no difference; dropping `end` is what is waited for.
+        drop(io::copy(&mut io::stdin().lock(), &mut io::sink()));
+        drop(end);
+    });
+    drop(ended.await);
 }
 
 /// A built-in profile by its name, or else a file.

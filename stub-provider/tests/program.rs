@@ -7,7 +7,7 @@ use std::{
 };
 
 use assert_cmd::{assert::OutputAssertExt, cargo::CommandCargoExt};
-use predicates::str::contains;
+use predicates::{prelude::PredicateBooleanExt as _, str::contains};
 
 fn stub() -> Command {
     Command::cargo_bin("stub-provider").expect("the program is built")
@@ -29,10 +29,15 @@ impl Drop for Running {
 }
 
 fn start(args: &[&str]) -> Running {
+    start_with(args, Stdio::null())
+}
+
+fn start_with(args: &[&str], input: Stdio) -> Running {
     let mut child = stub()
         .args(["--listen", "127.0.0.1:0", "--json-logs"])
         .args(args)
         .env_remove("RUST_LOG")
+        .stdin(input)
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
@@ -150,4 +155,33 @@ fn a_retention_that_is_no_duration_is_a_usage_error() {
         .assert()
         .code(2)
         .stderr(contains("24h"));
+}
+
+#[test]
+fn it_stops_when_standard_input_ends_if_told_so() {
+    let mut running = start_with(&["--until-eof"], Stdio::piped());
+    // It is there as long as the input is open.
+    assert!(ask(&running.addr, &post()).starts_with("HTTP/1.1 201"));
+    drop(running.child.stdin.take());
+    let status = running.child.wait().expect("it ends");
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn it_describes_itself_to_shells_and_to_man() {
+    stub()
+        .args(["--completions", "zsh"])
+        .assert()
+        .success()
+        .stdout(contains("#compdef stub-provider").and(contains("--retention")));
+    stub()
+        .arg("--man")
+        .assert()
+        .success()
+        .stdout(contains(".TH stub").and(contains("retention")));
+    stub()
+        .args(["--man", "--seed", "1"])
+        .assert()
+        .code(2)
+        .stderr(contains("cannot be used with"));
 }

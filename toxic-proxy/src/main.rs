@@ -4,12 +4,12 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::{CommandFactory as _, Parser, ValueEnum};
 use tokio::net::lookup_host;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -55,6 +55,12 @@ struct Arguments {
     /// How to log, to standard error.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     log_format: Format,
+    /// Print what lets a shell complete these options, and stop.
+    #[arg(long, value_name = "SHELL", exclusive = true)]
+    completions: Option<clap_complete::Shell>,
+    /// Print the manual page, and stop.
+    #[arg(long, exclusive = true)]
+    man: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -68,6 +74,17 @@ enum Format {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.man || arguments.completions.is_some() {
+        return match describe(arguments.completions) {
+            Ok(()) => ExitCode::SUCCESS,
+            // Whoever closed the pipe has read what they wanted.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: the output cannot be written: {error}");
+                ExitCode::from(FAILED)
+            }
+        };
+    }
     if let Err(message) = start_logs(&arguments) {
         eprintln!("error: {message}");
         return ExitCode::from(CONFIG);
@@ -81,13 +98,27 @@ async fn main() -> ExitCode {
     }
 }
 
+/// Prints the completions for a shell, or else the manual page.
+fn describe(shell: Option<clap_complete::Shell>) -> io::Result<()> {
+    let mut text = Vec::new();
+    match shell {
+        Some(shell) => {
+            clap_complete::generate(shell, &mut Arguments::command(), "toxic-proxy", &mut text);
+        }
+        None => clap_mangen::Man::new(Arguments::command()).render(&mut text)?,
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(&text)?;
+    out.flush()
+}
+
 fn start_logs(arguments: &Arguments) -> Result<(), String> {
     let filter = EnvFilter::try_new(&arguments.log_level)
         .map_err(|error| format!("--log-level {}: {error}", arguments.log_level))?;
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
+        .with_ansi(io::stderr().is_terminal())
+        .with_writer(io::stderr);
     match arguments.log_format {
         Format::Text => logs.init(),
         Format::Json => logs.json().init(),
@@ -126,15 +157,15 @@ async fn run(arguments: Arguments) -> Result<(), (u8, String)> {
     Ok(())
 }
 
-async fn resolve(address: &str) -> std::io::Result<SocketAddr> {
+async fn resolve(address: &str) -> io::Result<SocketAddr> {
     let all: Vec<SocketAddr> = lookup_host(address).await?.collect();
     let found = all.iter().find(|address| address.is_ipv4()).or(all.first());
     found
         .copied()
-        .ok_or_else(|| std::io::Error::other("no such host"))
+        .ok_or_else(|| io::Error::other("no such host"))
 }
 
-fn stop_on_signals(shutdown: &CancellationToken) -> std::io::Result<()> {
+fn stop_on_signals(shutdown: &CancellationToken) -> io::Result<()> {
     for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
         let mut signals = signal(kind)?;
         let shutdown = shutdown.clone();

@@ -159,3 +159,19 @@ fn an_address_that_is_taken_exits_1() {
         .code(1)
         .stderr(predicate::str::contains("address already in use"));
 }
+
+#[test]
+fn it_describes_itself_to_shells_and_to_man() {
+    let describe = |argument: &[&str]| {
+        let output = Command::new(cargo_bin("toxic-proxy"))
+            .args(argument)
+            .output()
+            .expect("the program starts");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    assert!(describe(&["--completions", "fish"]).contains("complete -c toxic-proxy"));
+    let page = describe(&["--man"]);
+    assert!(page.contains(".TH toxic"), "{page}");
+    assert!(page.contains("seed"), "{page}");
+}

@@ -4,10 +4,12 @@
 //! the run's.
 
 mod audit;
+mod completions;
 mod execute;
 mod explore;
 mod init;
 mod list;
+mod man;
 mod merge;
 mod recheck;
 mod replay;
@@ -22,9 +24,11 @@ use anstream::ColorChoice;
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 pub use audit::AuditArgs;
+pub use completions::CompletionsArgs;
 pub use explore::ExploreArgs;
 pub use init::InitArgs;
 pub use list::ListArgs;
+pub use man::ManArgs;
 pub use merge::MergeArgs;
 pub use recheck::RecheckArgs;
 pub use replay::ReplayArgs;
@@ -73,6 +77,10 @@ pub enum Command {
     Init(InitArgs),
     /// Print the JSON schema, or the reference, of a file format.
     Schema(SchemaArgs),
+    /// Print what lets a shell complete commands and options.
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands.
+    Man(ManArgs),
 }
 
 /// How the program speaks.
