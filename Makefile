@@ -3,7 +3,7 @@
 CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
-.PHONY: chaos clients defects table test test-real bench lint
+.PHONY: chaos clients defects table test test-real bench lint sdks
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
@@ -24,6 +24,13 @@ defects:
 table:
 	@cargo build --workspace --bins
 	python3 clients/defective/table.py whole
+
+# What one call of each official SDK does when the network fails: installs the versions on record
+# (from PyPI and npm), measures, writes docs/sdks.md. SDKS="python/stripe node/telnyx" for some.
+sdks:
+	@cargo build --workspace --bins
+	clients/sdks/install.sh
+	target/sdks/venv/bin/python clients/sdks/measure.py run $(SDKS)
 
 test:
 	cargo test --workspace

@@ -1,0 +1,3 @@
+module sdks/send
+
+go 1.21

@@ -1,0 +1,12 @@
+// One message to a number.
+const { Courier } = require("@trycourier/courier");
+
+const [to, body] = process.argv.slice(2);
+const client = new Courier({
+  apiKey: "made_up",
+  baseURL: process.env.SMS_API_BASE,
+  timeout: 1000 * process.env.CALL_TIMEOUT,
+});
+client.send.message({
+  message: { to: { phone_number: to }, content: { title: "A message", body } },
+});

@@ -1,0 +1,9 @@
+// One message to one application.
+const { Svix } = require("svix");
+
+const [to, body] = process.argv.slice(2);
+const svix = new Svix("testsk_made_up.us", {
+  serverUrl: process.env.SMS_API_BASE,
+  requestTimeout: 1000 * process.env.CALL_TIMEOUT,
+});
+svix.message.create("app_made_up", { eventType: "sms", payload: { to, body } });

@@ -1,0 +1,16 @@
+"""One message to a number."""
+
+import os
+import sys
+
+from courier import Courier
+
+to, body = sys.argv[1:]
+client = Courier(
+    api_key="made_up",
+    base_url=os.environ["SMS_API_BASE"],
+    timeout=float(os.environ["CALL_TIMEOUT"]),
+)
+client.send.message(
+    message={"to": {"phone_number": to}, "content": {"title": "A message", "body": body}}
+)
