@@ -3,7 +3,7 @@
 CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
-.PHONY: chaos clients defects table test test-real bench lint sdks
+.PHONY: chaos clients soak defects table test test-real bench lint sdks
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
@@ -13,6 +13,12 @@ chaos:
 # The honest clients in other languages, each through the suite: make clients CLIENTS="go java"
 clients:
 	scripts/postgres.sh scripts/clients.sh $(CLIENTS)
+
+# Run after run on a loaded machine: the reference client a hundred times, each other one ten times.
+soak:
+	@cargo build --workspace --bins
+	python3 scripts/soak.py 100 --busy --verdicts -- target/debug/chaos-runner run --client $(CLIENT)
+	SOAK=10 scripts/postgres.sh scripts/clients.sh $(CLIENTS)
 
 # Is every defect of clients/defective found by its own name? The scenarios of each row of
 # docs/defects.md, compared with what is on record; and the whole suite for each, which writes it.

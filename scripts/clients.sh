@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # clients.sh [NAME…]: builds the honest clients and runs the standard suite against each; all of
 # them where none is named. One whose toolchain is not here is skipped, and says so. The clients on
-# PostgreSQL find it by PGPORT (scripts/postgres.sh brings one). ARGS goes to the runner.
+# PostgreSQL find it by PGPORT (scripts/postgres.sh brings one). ARGS goes to the runner; with
+# SOAK=N there are N runs of each with a core kept busy, and none may end otherwise than with 0.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -73,8 +74,10 @@ for name in "${names[@]}"; do
 		continue
 	fi
 	echo "== $name"
+	soak=()
+	[ -z "${SOAK:-}" ] || soak=(python3 scripts/soak.py "$SOAK" --busy --verdicts --)
 	# shellcheck disable=SC2086 # several words are several arguments
-	if [ $built = 0 ] && target/debug/chaos-runner run --client "clients/$name/client.toml" --quiet ${ARGS:-}; then
+	if [ $built = 0 ] && "${soak[@]}" target/debug/chaos-runner run --client "clients/$name/client.toml" --quiet ${ARGS:-}; then
 		passed=$((passed + 1))
 	else
 		failed+=("$name")

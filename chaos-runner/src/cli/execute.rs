@@ -4,7 +4,8 @@
 //! judgement and the reports at once.
 
 use std::{
-    fs, io,
+    env, fs,
+    io::{self, Write as _},
     net::{SocketAddr, ToSocketAddrs as _},
     ops::ControlFlow,
     path::Path,
@@ -22,7 +23,7 @@ use crate::{
     kept::{self, Kept, KeptRun},
     report::{
         console::{Loudness, Reporter, SuiteEvent},
-        json, junit,
+        github, json, junit,
     },
     result::{Ran, Rules, ScenarioRun, SuiteResult},
     run::{
@@ -95,8 +96,9 @@ impl RunOptions {
         result.interrupted = suite.interrupted;
         self.write_reports(&result, &suite)?;
         let code = result.exit_code();
+        let annotations = on_github().then(|| github::annotations(&result));
         let (failed, of) = (result.count("fail"), result.scenarios.len());
-        teller.finish(result)?;
+        teller.finish(result, &annotations.unwrap_or_default())?;
         if self.replay {
             anstream::println!("reproduced {failed} of {of}");
         }
@@ -175,8 +177,19 @@ impl RunOptions {
             })?;
             write(path, &text)?;
         }
+        if let Some(path) = on_github()
+            .then(|| env::var_os("GITHUB_STEP_SUMMARY"))
+            .flatten()
+        {
+            append(Path::new(&path), &github::step_summary(result))?;
+        }
         Ok(())
     }
+}
+
+/// Whether this is a step of a GitHub workflow.
+fn on_github() -> bool {
+    env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
 /// Passes what the run tells on to the reporter, and decides whether it goes on.
@@ -241,10 +254,13 @@ impl Teller<'_> {
         }
     }
 
-    fn finish(mut self, result: SuiteResult) -> Result<(), Failure> {
+    fn finish(mut self, result: SuiteResult, annotations: &str) -> Result<(), Failure> {
         self.tell(&SuiteEvent::SuiteFinished {
             result: Box::new(result),
         });
+        if let Err(error) = self.reporter.print(annotations) {
+            self.failed.get_or_insert(error);
+        }
         match self.failed {
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Failure::Report("on standard output".into(), error))
@@ -268,6 +284,13 @@ fn resolve(server: &Toxiproxy) -> Result<SocketAddr, Failure> {
         .or(addrs.first())
         .copied()
         .ok_or_else(|| cannot("the name has no address".into()))
+}
+
+/// Other commands of the step may have written there before.
+fn append(path: &Path, text: &str) -> Result<(), Failure> {
+    let file = fs::OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| Failure::Report(path.display().to_string(), error))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -142,7 +142,12 @@ impl<W: Write> Reporter<W> {
         self.bar.set_message(cut(&names.join(", "), 40));
     }
 
-    fn print(&mut self, text: &str) -> io::Result<()> {
+    /// Writes words as they stand.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be written.
+    pub fn print(&mut self, text: &str) -> io::Result<()> {
         let out = &mut self.out;
         self.bar.suspend(|| {
             out.write_all(text.as_bytes())?;

@@ -108,6 +108,15 @@ fn seen_in(scenario: &ScenarioResult, finding: &Finding) -> String {
     format!("{}{intents}: {}", scenario.name, scenario.title)
 }
 
+/// File and line of the fault that provoked it; `None` where no file of the client's author has it.
+#[must_use]
+pub fn provoked_at(scenario: &ScenarioResult, finding: &Finding) -> Option<(String, usize)> {
+    let history = scenario.history.as_ref()?;
+    let fault = history.faults.iter().find(|f| Some(f.id) == finding.fault);
+    let line = fault.map_or(1, |fault| fault.line.max(1));
+    history.file.clone().map(|file| (file, line))
+}
+
 /// File and line of the fault that provoked it, and the fault.
 #[must_use]
 pub fn provoked_by(scenario: &ScenarioResult, finding: &Finding) -> Option<(String, String)> {

@@ -1,6 +1,6 @@
 //! The end of a run, told to people: what was found, what could not be said, and what to do.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, time::Duration};
 
 use owo_colors::OwoColorize as _;
 
@@ -14,6 +14,9 @@ use crate::{
     severity::Severity,
     verdict::Verdict,
 };
+
+/// From here on a scenario counts as slow: most take a tenth of it.
+const LONG: Duration = Duration::from_secs(5);
 
 /// One line for a scenario, with a second one for its reason or its findings. Coloured.
 #[must_use]
@@ -99,6 +102,11 @@ pub fn summary(suite: &SuiteResult) -> String {
     }
     let _ = writeln!(text, "{}", "─".repeat(WIDTH).dimmed());
     let _ = writeln!(text, "{}", counts(suite));
+    if let Some(slow) = slow(suite) {
+        for line in wrap(&slow, WIDTH) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
     for known in &suite.known {
         let said = match known.state {
             KnownState::Shows => continue,
@@ -122,7 +130,7 @@ pub fn summary(suite: &SuiteResult) -> String {
 
 /// The scenario that shows a kind most clearly (surely, as what it mostly is, alone, with the
 /// fewest events), and the others.
-fn clearest<'s>(
+pub(super) fn clearest<'s>(
     scenarios: &[&'s ScenarioResult],
     kind: crate::bug_kind::BugKind,
 ) -> Option<(&'s ScenarioResult, Vec<&'s ScenarioResult>)> {
@@ -154,7 +162,7 @@ fn let_through(finding: &Finding) -> bool {
     }
 }
 
-fn counts(suite: &SuiteResult) -> String {
+pub(super) fn counts(suite: &SuiteResult) -> String {
     let mut parts = Vec::new();
     for (word, shown) in [
         ("fail", "failed"),
@@ -184,8 +192,20 @@ fn counts(suite: &SuiteResult) -> String {
     )
 }
 
+/// The scenarios that took longest, where any took long; `None` where none did.
+fn slow(suite: &SuiteResult) -> Option<String> {
+    let mut long: Vec<&ScenarioResult> = suite.all().filter(|s| s.duration >= LONG).collect();
+    long.sort_by_key(|scenario| std::cmp::Reverse(scenario.duration));
+    let named: Vec<String> = long
+        .iter()
+        .take(3)
+        .map(|scenario| format!("{} {}", scenario.name, time(scenario.duration)))
+        .collect();
+    (!named.is_empty()).then(|| format!("slow: {}", named.join(", ")))
+}
+
 /// What to do, in one or two sentences.
-fn to_do(suite: &SuiteResult) -> String {
+pub(super) fn to_do(suite: &SuiteResult) -> String {
     use crate::exit_code::ExitCode;
     if let Verdict::Inconclusive(why) = &suite.baseline.verdict {
         return format!(

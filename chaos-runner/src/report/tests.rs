@@ -8,7 +8,7 @@ use stub_provider::fault::Stage;
 
 use super::{
     console::{Loudness, Reporter, SuiteEvent},
-    json, junit,
+    github, json, junit,
     summary::summary,
 };
 use crate::{
@@ -193,4 +193,14 @@ fn colours_can_be_stripped_without_a_trace() {
     let text = summary(&mixed());
     assert!(text.contains('\u{1b}'));
     assert!(!strip_str(&text).to_string().contains('\u{1b}'));
+}
+
+#[test]
+fn github_is_told_by_kind_and_of_what_could_not_be_said() {
+    insta::assert_snapshot!(github::annotations(&mixed()));
+}
+
+#[test]
+fn the_summary_of_a_github_step_has_verdict_kinds_and_diagrams() {
+    insta::assert_snapshot!(github::step_summary(&mixed()));
 }

@@ -43,6 +43,23 @@ pub struct Invocation {
     pub stdin: Option<String>,
 }
 
+impl Invocation {
+    /// The same, but stopped (SIGSTOP) before its first instruction.
+    pub fn stopped_at_first(self) -> Self {
+        let program = self.program.display().to_string();
+        let stop_first = ["-c", "kill -STOP $$ && exec \"$@\"", "sh"].map(str::to_owned);
+        Self {
+            program: "sh".into(),
+            arguments: stop_first
+                .into_iter()
+                .chain([program])
+                .chain(self.arguments)
+                .collect(),
+            ..self
+        }
+    }
+}
+
 impl fmt::Display for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.program.display())?;

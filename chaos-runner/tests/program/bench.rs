@@ -110,6 +110,8 @@ impl Bench {
             .args(arguments)
             .env_remove("CLICOLOR_FORCE")
             .env_remove("RUST_LOG")
+            .env_remove("GITHUB_ACTIONS")
+            .env_remove("GITHUB_STEP_SUMMARY")
             .env("NO_COLOR", "1")
             .stdin(Stdio::null());
         command

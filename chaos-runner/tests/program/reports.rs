@@ -47,6 +47,31 @@ fn junit_and_json_are_well_formed_and_name_the_bug() {
 }
 
 #[test]
+fn a_github_step_is_told_of_the_bug_at_the_line_of_its_fault() {
+    let bench = Bench::new(&keyless());
+    bench.write("lost.toml", LOST_ANSWER);
+    bench.write("summary.md", "before\n");
+    let output = bench
+        .command(&["run", "lost.toml"])
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", bench.path().join("summary.md"))
+        .output()
+        .expect("the program runs");
+    bench
+        .told(&output)
+        .ends_with(1)
+        .says("::error file=lost.toml,line=4,title=no-key (duplicate");
+    let summary = std::fs::read_to_string(bench.path().join("summary.md")).expect("a summary");
+    assert!(summary.starts_with("before\n## 1 failed"), "{summary}");
+    for part in ["| `no-key` | duplicate | lost |", "── buzz ──", "```text"] {
+        assert!(summary.contains(part), "{part}: {summary}");
+    }
+    bench.run(&["run", "lost.toml"]).ends_with(1);
+    let after = std::fs::read_to_string(bench.path().join("summary.md")).expect("a summary");
+    assert_eq!(after, summary, "elsewhere there is none");
+}
+
+#[test]
 fn the_command_that_is_printed_replays_the_failure() {
     let bench = Bench::new(&keyless());
     bench.write("lost.toml", LOST_ANSWER);

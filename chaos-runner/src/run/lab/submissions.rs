@@ -11,7 +11,7 @@ use nix::sys::signal::Signal as Kill;
 use super::{Lab, Signal};
 use crate::{
     client_file::{CommandLine, IntentValues, OutcomeProbe, Submit, Values},
-    fault::{Action, ClientProcess, ClientStage, SubmitFault},
+    fault::{Action, ClientFault, ClientProcess, ClientStage, SubmitFault},
     history::{EventKind, Process, Submission},
     intent::Intent,
     run::{
@@ -195,7 +195,10 @@ impl Lab {
                 Ok(())
             }
             Submit::Command(command) | Submit::Stdin(command) => {
-                let what = self.submit_invocation(&command, &values);
+                let mut what = self.submit_invocation(&command, &values);
+                if self.killed_at_once(intent) {
+                    what = what.stopped_at_first();
+                }
                 let process = Process::Submit(intent);
                 self.spawn(&process, &what, &format!("submit-{intent}"), "[submit]")?;
                 if abandoned {
@@ -293,6 +296,21 @@ impl Lab {
             // Nobody listens once the lab is closed.
             let _unheard = signals.send(Signal::SubmitEnded(job, SubmitEnd::Http(status)));
         });
+    }
+
+    /// Whether a command that only hands an intent over is to be killed as soon as it runs. On a
+    /// busy machine it could be through before the signal comes.
+    fn killed_at_once(&self, intent: usize) -> bool {
+        let one_for_all = matches!(self.client.file.submit, Submit::Stdin(_));
+        self.client.has_workers()
+            && (1..=self.plan.intents.len())
+                .filter(|number| one_for_all || *number == intent)
+                .flat_map(|n| nemesis::due_before_arrival(&self.plan, ClientStage::Submitted, n))
+                .any(|fault| {
+                    matches!(&fault.action, Action::Client(ClientFault::Kill(at))
+                        if at.process == ClientProcess::Submit)
+                        && !self.done.contains(&(fault.id, Some(intent)))
+                })
     }
 
     /// Does to the client what a fault wants between submission and connect: to the submit
