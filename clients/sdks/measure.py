@@ -34,6 +34,10 @@ LONGEST, ALTOGETHER = 400_000, 1_000_000
 NODE = ROOT / "target" / "sdks" / "node" / "node_modules"
 
 
+class CannotRun(Exception):
+    """Nothing can be said of a client."""
+
+
 def clients():
     """Every client file that there is: `python/stripe` for python/stripe/client.toml, else with its
     own name."""
@@ -65,10 +69,10 @@ def once(client, file, scenarios, jobs):
             text=True,
         )
         if not result.exists():
-            raise SystemExit(f"{client}: nothing was run\n{done.stdout}{done.stderr}")
+            raise CannotRun(f"{client}: nothing was run\n{done.stdout}{done.stderr}")
         document = json.loads(result.read_text())
         if document["baseline"]["verdict"] != "pass":
-            raise SystemExit(f"{client}: fails without any fault\n{done.stdout}")
+            raise CannotRun(f"{client}: fails without any fault\n{done.stdout}")
         return {
             row["name"]: measured(row) for row in [document["baseline"], *document["scenarios"]]
         }
@@ -157,14 +161,19 @@ def main():
     arguments = parser.parse_intermixed_args()
     if unknown := set(arguments.clients) - set(clients()):
         parser.error(f"there is no client {', '.join(sorted(unknown))}")
+    wrong = []
     if arguments.what == "run":
         record = json.loads(RECORD.read_text()) if RECORD.exists() else {}
         for client in arguments.clients:
-            record[client] = run(client)
+            try:
+                record[client] = run(client)
+            except CannotRun as why:
+                wrong.append(str(why))
+                continue
             print(f"{client:36} {page.in_short(record[client])}", flush=True)
             kept = {name: record[name] for name in clients() if name in record}
             RECORD.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
-    wrong = write_page(arguments.check)
+    wrong += write_page(arguments.check)
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0

@@ -123,8 +123,9 @@ def anchor(measured):
 
 
 def one_by_one(client, measured, remark):
+    path = f"clients/sdks/{client}" + (".toml" if client.count("/") > 1 else "")
     lines = [f"### {heading(measured)}", ""]
-    lines += [f"[clients/sdks/{client}](../clients/sdks/{client})" + (f": {remark}" if remark else ""), ""]
+    lines += [f"[{path}](../{path})" + (f": {remark}" if remark else ""), ""]
     lines += [
         "| fault | requests | deliveries | keys | the call | verdict |",
         "|---|---|---|---|---|---|",

@@ -1,11 +1,12 @@
-"""One event for one subscriber."""
+"""One event for one subscriber. A third argument is a key of the caller's."""
 
 import os
 import sys
 
 from novu_py import Novu
 
-to, body = sys.argv[1:]
+to, body = sys.argv[1:3]
+key = {"idempotency_key": sys.argv[3]} if sys.argv[3:] else {}
 client = Novu(
     secret_key="made_up",
     server_url=os.environ["SMS_API_BASE"],
@@ -16,5 +17,6 @@ client.trigger(
         "workflow_id": "sms",
         "to": {"subscriber_id": "one", "phone": to},
         "payload": {"body": body},
-    }
+    },
+    **key,
 )
