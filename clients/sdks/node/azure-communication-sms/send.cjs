@@ -1,5 +1,6 @@
 // One SMS to one recipient.
 const { SmsClient } = require("@azure/communication-sms");
+const told = require("../told.cjs");
 
 const [to, message] = process.argv.slice(2);
 const client = new SmsClient(
@@ -8,4 +9,4 @@ const client = new SmsClient(
   { allowInsecureConnection: true },
 );
 const timeout = 1000 * process.env.CALL_TIMEOUT;
-client.send({ from: "+12025550199", to: [to], message }, { requestOptions: { timeout } });
+told(client.send({ from: "+12025550199", to: [to], message }, { requestOptions: { timeout } }));

@@ -1,5 +1,6 @@
 // One SMS by SNS.
 const { PublishCommand, SNSClient } = require("@aws-sdk/client-sns");
+const told = require("../told.cjs");
 
 const [to, body] = process.argv.slice(2);
 const sns = new SNSClient({
@@ -9,4 +10,4 @@ const sns = new SNSClient({
   // Without the second setting a request that takes too long is only complained about.
   requestHandler: { requestTimeout: 1000 * process.env.CALL_TIMEOUT, throwOnRequestTimeout: true },
 });
-sns.send(new PublishCommand({ PhoneNumber: to, Message: body }));
+told(sns.send(new PublishCommand({ PhoneNumber: to, Message: body })));

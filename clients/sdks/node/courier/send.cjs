@@ -1,5 +1,6 @@
 // One message to a number.
 const { Courier } = require("@trycourier/courier");
+const told = require("../told.cjs");
 
 const [to, body] = process.argv.slice(2);
 const client = new Courier({
@@ -7,6 +8,8 @@ const client = new Courier({
   baseURL: process.env.SMS_API_BASE,
   timeout: 1000 * process.env.CALL_TIMEOUT,
 });
-client.send.message({
-  message: { to: { phone_number: to }, content: { title: "A message", body } },
-});
+told(
+  client.send.message({
+    message: { to: { phone_number: to }, content: { title: "A message", body } },
+  }),
+);

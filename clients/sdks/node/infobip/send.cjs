@@ -1,5 +1,6 @@
 // One SMS. The SDK returns what it should throw, and no time limit can be set.
 const { AuthType, Infobip } = require("@infobip-api/sdk");
+const told = require("../told.cjs");
 
 const [to, text] = process.argv.slice(2);
 const infobip = new Infobip({
@@ -7,6 +8,10 @@ const infobip = new Infobip({
   apiKey: "made_up",
   authType: AuthType.ApiKey,
 });
-infobip.channels.sms
-  .send({ messages: [{ from: "12025550199", destinations: [{ to: to.slice(1) }], text }] })
-  .then((answer) => answer instanceof Error && process.exit(1));
+told(
+  infobip.channels.sms
+    .send({ messages: [{ from: "12025550199", destinations: [{ to: to.slice(1) }], text }] })
+    .then((answer) => {
+      if (answer instanceof Error) throw answer;
+    }),
+);

@@ -1,5 +1,6 @@
 // One run of a workflow for one recipient.
 const { Knock } = require("@knocklabs/node");
+const told = require("../told.cjs");
 
 const [to, body] = process.argv.slice(2);
 const knock = new Knock({
@@ -7,4 +8,6 @@ const knock = new Knock({
   baseURL: process.env.SMS_API_BASE,
   timeout: 1000 * process.env.CALL_TIMEOUT,
 });
-knock.workflows.trigger("sms", { recipients: [{ id: "one", phone_number: to }], data: { body } });
+told(
+  knock.workflows.trigger("sms", { recipients: [{ id: "one", phone_number: to }], data: { body } }),
+);

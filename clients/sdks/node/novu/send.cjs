@@ -1,5 +1,6 @@
 // One event for one subscriber.
 const { Novu } = require("@novu/api");
+const told = require("../told.cjs");
 
 const [to, body] = process.argv.slice(2);
 const client = new Novu({
@@ -7,8 +8,10 @@ const client = new Novu({
   serverURL: process.env.SMS_API_BASE,
   timeoutMs: 1000 * process.env.CALL_TIMEOUT,
 });
-client.trigger({
-  workflowId: "sms",
-  to: { subscriberId: "one", phone: to },
-  payload: { body },
-});
+told(
+  client.trigger({
+    workflowId: "sms",
+    to: { subscriberId: "one", phone: to },
+    payload: { body },
+  }),
+);

@@ -1,5 +1,6 @@
 // One message to a number.
 const { SendblueAPI } = require("sendblue");
+const told = require("../told.cjs");
 
 const [to, body] = process.argv.slice(2);
 const client = new SendblueAPI({
@@ -8,4 +9,4 @@ const client = new SendblueAPI({
   baseURL: process.env.SMS_API_BASE,
   timeout: 1000 * process.env.CALL_TIMEOUT,
 });
-client.messages.send({ number: to, content: body, from_number: "+12025550199" });
+told(client.messages.send({ number: to, content: body, from_number: "+12025550199" }));

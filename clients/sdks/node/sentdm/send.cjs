@@ -1,5 +1,6 @@
 // One SMS in words of one's own.
 const { Sent } = require("@sentdm/sentdm");
+const told = require("../told.cjs");
 
 const [to, text] = process.argv.slice(2);
 const client = new Sent({
@@ -7,4 +8,4 @@ const client = new Sent({
   baseURL: process.env.SMS_API_BASE,
   timeout: 1000 * process.env.CALL_TIMEOUT,
 });
-client.messages.send({ channel: ["sms"], to: [to], text });
+told(client.messages.send({ channel: ["sms"], to: [to], text }));

@@ -1,5 +1,6 @@
 // One SMS by a service plan. No time limit can be set.
 const { SinchClient } = require("@sinch/sdk-core");
+const told = require("../told.cjs");
 
 const [to, body] = process.argv.slice(2);
 const client = new SinchClient({
@@ -7,4 +8,4 @@ const client = new SinchClient({
   apiToken: "made_up",
   smsHostname: process.env.SMS_API_BASE,
 });
-client.sms.batches.send({ sendSMSRequestBody: { to: [to], from: "+12025550199", body } });
+told(client.sms.batches.send({ sendSMSRequestBody: { to: [to], from: "+12025550199", body } }));

@@ -1,5 +1,6 @@
 // One SMS from an account.
 const { Surge } = require("@surgeapi/node");
+const told = require("../told.cjs");
 
 const [to, body] = process.argv.slice(2);
 const client = new Surge({
@@ -7,4 +8,4 @@ const client = new Surge({
   baseURL: process.env.SMS_API_BASE,
   timeout: 1000 * process.env.CALL_TIMEOUT,
 });
-client.messages.create("acct_made_up", { to, body });
+told(client.messages.create("acct_made_up", { to, body }));

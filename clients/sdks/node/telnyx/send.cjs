@@ -1,5 +1,6 @@
 // One SMS. A third argument is a key of the caller's.
 const { Telnyx } = require("telnyx");
+const told = require("../told.cjs");
 
 const [to, text, key] = process.argv.slice(2);
 const client = new Telnyx({
@@ -8,4 +9,4 @@ const client = new Telnyx({
   timeout: 1000 * process.env.CALL_TIMEOUT,
 });
 const options = key ? { headers: { "Idempotency-Key": key } } : {};
-client.messages.send({ from: "+12025550199", to, text }, options);
+told(client.messages.send({ from: "+12025550199", to, text }, options));

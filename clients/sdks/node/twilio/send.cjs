@@ -1,5 +1,6 @@
 // One SMS. The SDK has no setting for the server's address: its HTTP client is told another.
 const twilio = require("twilio");
+const told = require("../told.cjs");
 
 class Elsewhere extends twilio.RequestClient {
   request(options) {
@@ -11,4 +12,4 @@ class Elsewhere extends twilio.RequestClient {
 const [to, body] = process.argv.slice(2);
 const httpClient = new Elsewhere({ timeout: 1000 * process.env.CALL_TIMEOUT });
 const client = twilio("AC" + "0".repeat(32), "made_up", { httpClient });
-client.messages.create({ to, from: "+12025550199", body });
+told(client.messages.create({ to, from: "+12025550199", body }));
