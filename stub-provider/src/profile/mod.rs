@@ -243,6 +243,18 @@ impl Profile {
         &self.key.place
     }
 
+    /// The key of a request in which this is written at the key's place: `None` where it counts as
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be a key.
+    pub fn read_key(&self, written: &str) -> Result<Option<String>, String> {
+        self.key
+            .read(written.to_owned())
+            .map_err(|malformed| malformed.why)
+    }
+
     /// How a key is written in a header.
     #[must_use]
     pub fn key_form(&self) -> KeyForm {
