@@ -11,5 +11,7 @@ echo "== honest clients in other languages"
 scripts/clients.sh rust-reqwest
 echo "== the suite on SQLite, real Toxiproxy at $TOXIPROXY"
 target/debug/chaos-runner run --client clients/outbox-worker/client.toml --toxiproxy "$TOXIPROXY"
+echo "== the pages in a real Chromium"
+scripts/browser.sh
 echo "== the Toxiproxy clients of other languages, on the embedded engine"
 bash toxic-proxy/conformance/run.sh

@@ -16,7 +16,7 @@ use hyper::{
     body::{Body, Frame, Incoming, SizeHint},
     header,
 };
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver};
 
 use crate::{
     connection::{Sent, whole},
@@ -29,6 +29,8 @@ use crate::{
 };
 
 mod control;
+mod guard;
+mod inbox;
 mod metrics;
 mod show;
 
@@ -38,6 +40,8 @@ pub(crate) enum AnyBody {
     Sent(Sent),
     /// One event after the other, as server-sent events.
     Events(Arc<Core>, UnboundedReceiver<Event>),
+    /// What is written on the other side, as it comes.
+    Live(Receiver<Bytes>),
 }
 
 impl Body for AnyBody {
@@ -50,6 +54,7 @@ impl Body for AnyBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Self::Sent(sent) => Pin::new(sent).poll_frame(cx),
+            Self::Live(parts) => parts.poll_recv(cx).map(|part| Some(Ok(Frame::data(part?)))),
             Self::Events(core, events) => events.poll_recv(cx).map(|event| {
                 let event = event?;
                 let data = show::event(core, &event);
@@ -62,14 +67,14 @@ impl Body for AnyBody {
     fn is_end_stream(&self) -> bool {
         match self {
             Self::Sent(sent) => sent.is_end_stream(),
-            Self::Events(..) => false,
+            Self::Events(..) | Self::Live(_) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
             Self::Sent(sent) => sent.size_hint(),
-            Self::Events(..) => SizeHint::default(),
+            Self::Events(..) | Self::Live(_) => SizeHint::default(),
         }
     }
 }
@@ -82,6 +87,8 @@ const ROUTES: &[(&str, &str)] = &[
     ("/admin/delivered", "GET"),
     ("/admin/attempts", "GET"),
     ("/admin/messages", "GET"),
+    ("/admin/message", "GET"),
+    ("/admin/inbox", "GET"),
     ("/admin/events", "GET"),
     ("/admin/faults", "GET, POST, DELETE"),
     ("/admin/clock", "GET, POST"),
@@ -97,30 +104,46 @@ pub(crate) async fn answer(
     line: &Arc<Line>,
     request: Request<Incoming>,
 ) -> Response<AnyBody> {
-    let path = request.uri().path();
-    if path == "/admin/events" && request.method() == Method::GET && line.peer.ip().is_loopback() {
-        let mut response = Response::new(AnyBody::Events(core.clone(), core.observers.subscribe()));
-        response.headers_mut().insert(
-            header::CONTENT_TYPE,
-            header::HeaderValue::from_static("text/event-stream"),
-        );
-        return response;
+    if let Some(refusal) = refusal(line, &request) {
+        return whole(line, &refusal, false);
     }
-    whole(line, &reply(core, line, request).await, false)
+    let stream = match (request.method(), request.uri().path()) {
+        (&Method::GET, "/admin/events") => {
+            AnyBody::Events(core.clone(), core.observers.subscribe())
+        }
+        (&Method::GET, "/admin/inbox") => AnyBody::Live(inbox::live(core, request.headers())),
+        _ => return whole(line, &reply(core, request).await, false),
+    };
+    let mut response = Response::new(stream);
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static("text/event-stream"),
+    );
+    response
 }
 
-async fn reply(core: &Arc<Core>, line: &Line, request: Request<Incoming>) -> Reply {
+/// Why a request may not be answered, whatever it asks for.
+fn refusal(line: &Line, request: &Request<Incoming>) -> Option<Reply> {
+    let path = request.uri().path();
+    if !path.starts_with("/admin") {
+        return None;
+    }
+    if !line.peer.ip().is_loopback() {
+        let why = "/admin is open to this machine only";
+        return Some(Reply::problem(StatusCode::FORBIDDEN, None, why));
+    }
+    guard::refusal(request.method(), request.headers())
+}
+
+async fn reply(core: &Arc<Core>, request: Request<Incoming>) -> Reply {
     let path = request.uri().path().to_owned();
+    let page = path != "/" || inbox::is_browser(request.headers());
+    if page && inbox::is_file(&path) && request.method() == Method::GET {
+        return inbox::file(&path);
+    }
     let Some((_, methods)) = ROUTES.iter().find(|(route, _)| *route == path) else {
         return nothing_here(core, &path);
     };
-    if path.starts_with("/admin") && !line.peer.ip().is_loopback() {
-        return Reply::problem(
-            StatusCode::FORBIDDEN,
-            None,
-            "/admin is open to this machine only",
-        );
-    }
     if !methods.split(", ").any(|m| request.method() == m) {
         return Reply::problem(
             StatusCode::METHOD_NOT_ALLOWED,
@@ -139,6 +162,7 @@ async fn reply(core: &Arc<Core>, line: &Line, request: Request<Incoming>) -> Rep
         (Method::GET, "/admin/delivered") => show::or_nothing(show::delivered(core).await),
         (Method::GET, "/admin/attempts") => show::or_nothing(show::attempts(core).await),
         (Method::GET, "/admin/messages") => show::messages(core, &query).await,
+        (Method::GET, "/admin/message") => inbox::message(core, &query).await,
         (Method::GET, "/admin/faults") => show::json(&show::faults(core)),
         (Method::GET, "/admin/clock") => control::clock(core).await,
         (Method::GET, "/admin/store") => show::json(&core.store.shown()),

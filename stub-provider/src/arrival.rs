@@ -333,6 +333,16 @@ impl Core {
         *count
     }
 
+    /// What the key of an attempt is bound to; `None` where it has none, or one for each of its
+    /// recipients.
+    pub(crate) fn bound_to(&self, attempt: &Attempt) -> Option<Fingerprint> {
+        let alone = self.profile.key.unit == KeyUnit::Request;
+        (alone && attempt.reading.key.is_some()).then(|| {
+            let request = &attempt.request;
+            self.fingerprint(operation(request.path()), request.body(), 0)
+        })
+    }
+
     /// What a key is bound to.
     fn fingerprint(&self, operation: &str, body: &[u8], element: usize) -> Fingerprint {
         let rules = &self.profile.key;

@@ -131,7 +131,7 @@ impl Carry {
             self.own().await?;
         }
         self.held(Stage::BeforeAccept).await;
-        for (rule, fault) in self.core.rules.at(Stage::BeforeAccept, &self.attempt) {
+        for (rule, fault) in self.core.faults_at(Stage::BeforeAccept, &self.attempt) {
             self.fired(rule);
             if let Some(outcome) = self.before(fault).await? {
                 return Ok(outcome);
@@ -148,7 +148,7 @@ impl Carry {
             return Ok(decision.into());
         }
         self.held(Stage::AfterAccept).await;
-        for (rule, fault) in self.core.rules.at(Stage::AfterAccept, &self.attempt) {
+        for (rule, fault) in self.core.faults_at(Stage::AfterAccept, &self.attempt) {
             self.fired(rule);
             if let Some(outcome) = self.after(fault, &decision.reply).await? {
                 return Ok(outcome);
@@ -390,7 +390,7 @@ impl Carry {
     /// The answer that a fault after acceptance stores in place of the true one. It must be in
     /// place before the key is settled: a request that waits for it gets this one.
     fn stored_instead(&self) -> Option<Reply> {
-        let faults = self.core.rules.at(Stage::AfterAccept, &self.attempt);
+        let faults = self.core.faults_at(Stage::AfterAccept, &self.attempt);
         faults.into_iter().find_map(|(_, fault)| match fault {
             ProviderFault::Respond(respond) if respond.stored => Some(self.respond(&respond)),
             _ => None,

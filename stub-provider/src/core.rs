@@ -17,7 +17,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     clock::Clock,
     duplicates::Duplicates,
-    fault::{FaultRule, Stage},
+    fault::{FaultRule, ProviderFault, Stage},
     hold::{HoldRule, Holds},
     inbound::OptOuts,
     intent::Intents,
@@ -28,8 +28,8 @@ use crate::{
     profile::Profile,
     provider::Limits,
     quota::{Quota, Quotas},
-    receipt::Accepted,
-    record::Records,
+    receipt::{Accepted, Tries},
+    record::{Attempt, Records},
     reply::Reply,
     rules::Rules,
     store::Store,
@@ -57,6 +57,7 @@ pub(crate) struct Core {
     pub(crate) life: LifeTimes,
     pub(crate) webhooks: Webhooks,
     pub(crate) accepted: Accepted,
+    pub(crate) tries: Tries,
     pub(crate) opt_outs: OptOuts,
     /// `None` where nothing is limited.
     pub(crate) quotas: Option<Quotas>,
@@ -107,6 +108,7 @@ impl Core {
             life: parts.life,
             webhooks: parts.webhooks,
             accepted: Accepted::default(),
+            tries: Tries::default(),
             opt_outs: OptOuts::default(),
             quotas: Quotas::new(parts.quota),
             duplicates: Duplicates::default(),
@@ -127,8 +129,12 @@ impl Core {
         !self.rules.is_empty() || !self.holds.is_empty()
     }
 
-    pub(crate) fn add_fault(&self, rule: FaultRule) {
-        self.rules.add(rule);
+    pub(crate) fn add_fault(&self, rule: FaultRule, once: bool) {
+        if once {
+            self.rules.add_once(rule);
+        } else {
+            self.rules.add(rule);
+        }
         self.eventful.store(true, Ordering::Release);
     }
 
@@ -146,6 +152,16 @@ impl Core {
     pub(crate) fn lift_holds(&self) {
         self.holds.lift();
         self.settle_eventful();
+    }
+
+    /// The faults that act on an attempt at a stage, with the ids of their rules.
+    pub(crate) fn faults_at(&self, stage: Stage, attempt: &Attempt) -> Vec<(u32, ProviderFault)> {
+        let acting = self.rules.at(stage, attempt);
+        if !acting.is_empty() && self.rules.is_empty() {
+            // The last of them acts but this once.
+            self.settle_eventful();
+        }
+        acting
     }
 
     fn settle_eventful(&self) {

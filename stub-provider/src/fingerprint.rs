@@ -5,6 +5,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::message::push_hex;
+
 /// SHA-256 over method, path and body, each preceded by its length so that no two different
 /// requests run together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +28,16 @@ impl Fingerprint {
     /// Its bytes, for a store.
     pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// Its bytes in hexadecimal digits.
+    pub(crate) fn hex(&self) -> String {
+        let mut text = String::with_capacity(64);
+        for part in self.0.chunks_exact(8) {
+            let part = part.try_into().unwrap_or_default();
+            push_hex(&mut text, u64::from_be_bytes(part));
+        }
+        text
     }
 
     /// The fingerprint whose bytes these are.
@@ -50,6 +62,14 @@ mod tests {
             prop_assert_eq!(of(&a) == of(&b), a == b);
             prop_assert_eq!(of(&a), of(&a.clone()));
         }
+    }
+
+    #[test]
+    fn it_is_shown_as_its_bytes_in_hexadecimal_digits() {
+        let bytes: [u8; 32] = std::array::from_fn(|place| u8::try_from(place).unwrap_or(0));
+        let shown = Fingerprint::from_bytes(bytes).hex();
+        assert!(shown.starts_with("000102030405060708") && shown.ends_with("1e1f"));
+        assert_eq!(shown.len(), 64);
     }
 
     #[test]

@@ -97,6 +97,12 @@ impl Kept {
             .collect()
     }
 
+    /// The value of the first header of that name, which is in lower case.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        let mut all = self.headers().into_iter();
+        all.find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
     /// As a watcher reads it.
     pub(crate) fn seen(&self) -> Arc<Request> {
         Arc::new(Request {

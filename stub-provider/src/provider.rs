@@ -223,7 +223,7 @@ impl Provider {
 
     /// Puts a fault in force.
     pub fn add_fault(&self, rule: FaultRule) {
-        self.core.add_fault(rule);
+        self.core.add_fault(rule, false);
     }
 
     /// From now on an attempt that matches waits at the stage until it is released.

@@ -7,12 +7,14 @@
 use std::{sync::Arc, time::Duration};
 
 use dashmap::DashMap;
+use serde::Serialize;
 
 use crate::{
     core::Core,
     event::EventKind,
     fault::{MessageStatus, ReceiptFault},
     life::{Fate, Station, word_at},
+    message::MessageId,
     place::{self, Content, Place},
     record::{Attempt, Delivery},
     webhook::acknowledges,
@@ -28,6 +30,37 @@ use plan::{Receipt, plan};
 pub(crate) struct Accepted(DashMap<String, u32>);
 
 impl Accepted {
+    pub(crate) fn forget(&self) {
+        self.0.clear();
+    }
+}
+
+/// One try of telling the client about a message.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Tried {
+    /// The event's id, the same on every try.
+    pub(crate) event_id: String,
+    /// What it reports.
+    pub(crate) status: MessageStatus,
+    /// Which try, from 1.
+    pub(crate) attempt: u32,
+    /// The HTTP status that came back; `None`: nobody knows.
+    pub(crate) answered: Option<u16>,
+    /// The provider's clock.
+    #[serde(skip)]
+    pub(crate) at: Duration,
+}
+
+/// Every try, by message, in the order in which they ended.
+#[derive(Debug, Default)]
+pub(crate) struct Tries(DashMap<MessageId, Vec<Tried>>);
+
+impl Tries {
+    /// Those of one message.
+    pub(crate) fn of(&self, message: MessageId) -> Vec<Tried> {
+        self.0.get(&message).map(|tries| tries.clone()).unwrap_or_default()
+    }
+
     pub(crate) fn forget(&self) {
         self.0.clear();
     }
@@ -192,6 +225,15 @@ impl Courier {
     }
 
     fn tried(&self, receipt: &Receipt, attempt: u32, answered: Option<u16>) {
+        let tried = Tried {
+            event_id: receipt.event_id.clone(),
+            status: receipt.status,
+            attempt,
+            answered,
+            at: self.core.clock.now(),
+        };
+        let tries = &self.core.tries.0;
+        tries.entry(self.delivery.id).or_default().push(tried);
         self.core.observers.emit(|| EventKind::ReceiptSent {
             message: self.name.clone(),
             event_id: receipt.event_id.clone(),

@@ -6,7 +6,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU8, AtomicU16, Ordering},
+        atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -321,6 +321,7 @@ pub(crate) struct Records {
     attempts: Mutex<Numbered<Arc<Attempt>>>,
     deliveries: Mutex<Numbered<Delivery>>,
     delivered: Notify,
+    cleared: AtomicU32,
 }
 
 impl Default for Records {
@@ -330,6 +331,7 @@ impl Default for Records {
             attempts: Mutex::new(Numbered::from(1)),
             deliveries: Mutex::new(Numbered::from(0)),
             delivered: Notify::new(),
+            cleared: AtomicU32::new(0),
         }
     }
 }
@@ -381,6 +383,13 @@ impl Records {
         self.list().items.clone()
     }
 
+    /// The deliveries from a number on.
+    pub(crate) fn deliveries_from(&self, number: u64) -> Vec<Delivery> {
+        let list = self.list();
+        let first = list.items.partition_point(|delivery| delivery.id.0 < number);
+        list.items[first..].to_vec()
+    }
+
     /// How many attempts and deliveries are kept.
     pub(crate) fn counts(&self) -> (usize, usize) {
         (self.arrivals().items.len(), self.list().items.len())
@@ -391,7 +400,12 @@ impl Records {
         self.list().get(id.0)
     }
 
-    /// Signalled at each delivery.
+    /// How often all was dropped.
+    pub(crate) fn times_cleared(&self) -> u32 {
+        self.cleared.load(Ordering::Acquire)
+    }
+
+    /// Signalled at each delivery, and when all is dropped.
     pub(crate) fn deliveries_changed(&self) -> &Notify {
         &self.delivered
     }
@@ -418,6 +432,8 @@ impl Records {
     pub(crate) fn clear(&self) {
         self.arrivals().clear();
         self.list().clear();
+        self.cleared.fetch_add(1, Ordering::Release);
+        self.delivered.notify_waiters();
     }
 
     fn list(&self) -> MutexGuard<'_, Numbered<Delivery>> {

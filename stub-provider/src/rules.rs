@@ -5,7 +5,7 @@
 //! of their own cost an attempt no more than one does.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
@@ -29,6 +29,8 @@ pub(crate) struct Rules(RwLock<Shelves>);
 struct Shelves {
     for_any: Vec<Placed>,
     by_intent: HashMap<usize, Vec<Placed>>,
+    /// Those that go once they have acted, by id.
+    once: HashSet<u32>,
     placed: u64,
 }
 
@@ -47,6 +49,11 @@ impl Shelves {
 
     fn len(&self) -> usize {
         self.for_any.len() + self.by_intent.values().map(Vec::len).sum::<usize>()
+    }
+
+    fn has(&self, id: u32) -> bool {
+        let mut all = self.for_any.iter().chain(self.by_intent.values().flatten());
+        all.any(|(_, rule)| rule.id == id)
     }
 
     fn retain(&mut self, keep: impl Fn(&FaultRule) -> bool) {
@@ -127,11 +134,29 @@ impl Rules {
         self.write().add(rule);
     }
 
+    /// Adds a rule that goes with the first attempt on which it acts.
+    pub(crate) fn add_once(&self, rule: FaultRule) {
+        let mut shelves = self.write();
+        shelves.once.insert(rule.id);
+        shelves.add(rule);
+    }
+
+    /// Whether the rule of that id goes once it has acted.
+    pub(crate) fn is_once(&self, id: u32) -> bool {
+        self.read().once.contains(&id)
+    }
+
     /// Removes the rule of that id (every rule where `None`); how many there were.
     pub(crate) fn remove(&self, id: Option<u32>) -> usize {
         let mut shelves = self.write();
         let before = shelves.len();
         shelves.retain(|rule| id.is_some_and(|id| rule.id != id));
+        match id {
+            Some(id) => {
+                shelves.once.remove(&id);
+            }
+            None => shelves.once.clear(),
+        }
         before - shelves.len()
     }
 
@@ -145,22 +170,48 @@ impl Rules {
 
     /// The provider faults that act on an attempt at a stage, with the ids of their rules.
     pub(crate) fn at(&self, stage: Stage, attempt: &Attempt) -> Vec<(u32, ProviderFault)> {
-        self.read().of(attempt, |rule| match &rule.wrong {
+        let found = self.read().of(attempt, |rule| match &rule.wrong {
             Wrong::Provider(fault) if fault.stage() == stage && aims_at(rule, attempt) => {
                 Some((rule.id, fault.clone()))
             }
             _ => None,
-        })
+        });
+        self.spend(found)
     }
 
     /// The receipt faults of the `nth` accepted message of its intent.
     pub(crate) fn of_receipts(&self, attempt: &Attempt, nth: u32) -> Vec<(u32, ReceiptFault)> {
-        self.read().of(attempt, |rule| match &rule.wrong {
+        let found = self.read().of(attempt, |rule| match &rule.wrong {
             Wrong::Receipt(fault) if names(rule, attempt) && rule.attempts.contains(nth) => {
                 Some((rule.id, fault.clone()))
             }
             _ => None,
-        })
+        });
+        self.spend(found)
+    }
+
+    /// What of it acts: of the rules that act once, the first that no other attempt has had; it is
+    /// gone then.
+    fn spend<T>(&self, mut found: Vec<(u32, T)>) -> Vec<(u32, T)> {
+        if found.is_empty() || self.read().once.is_empty() {
+            return found;
+        }
+        let mut shelves = self.write();
+        let mut spent = None;
+        found.retain(|(id, _)| {
+            let known = shelves.has(*id);
+            if !shelves.once.contains(id) {
+                return known;
+            }
+            let first = spent.is_none();
+            spent = spent.or(Some(*id));
+            first
+        });
+        if let Some(spent) = spent {
+            shelves.once.remove(&spent);
+            shelves.retain(|rule| rule.id != spent);
+        }
+        found
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Shelves> {
@@ -188,6 +239,9 @@ pub(crate) struct WrittenRule {
     to: Option<String>,
     #[serde(default)]
     request: RequestKind,
+    /// Whether it goes with the first attempt on which it acts.
+    #[serde(default)]
+    pub(crate) once: bool,
     #[serde(default)]
     provider: Option<ProviderFault>,
     #[serde(default)]
@@ -254,7 +308,7 @@ fn header(name: &str, value: &str) -> Result<(), String> {
 }
 
 /// A rule as the admin API shows it.
-pub(crate) fn written(rule: &FaultRule) -> Value {
+pub(crate) fn written(rule: &FaultRule, once: bool) -> Value {
     let mut shown = json!({
         "id": rule.id,
         "attempt": rule.attempts,
@@ -262,6 +316,7 @@ pub(crate) fn written(rule: &FaultRule) -> Value {
         "key": rule.key,
         "to": rule.to,
         "request": rule.request,
+        "once": once.then_some(true),
     });
     match &rule.wrong {
         Wrong::Provider(fault) => shown["provider"] = json!(fault),
@@ -303,6 +358,24 @@ mod tests {
             rules.add(rule(id, intent));
         }
         assert_eq!(ids(&rules), [5, 1, 9, 2]);
+    }
+
+    #[test]
+    fn a_rule_that_acts_once_is_gone_with_the_first_attempt_and_the_next_has_the_next() {
+        let rules = Rules::default();
+        let attempt = attempt();
+        rules.add(rule(1, None));
+        rules.add_once(rule(2, None));
+        rules.add_once(rule(3, None));
+        assert!(rules.is_once(3) && !rules.is_once(1));
+        let acting = || -> Vec<u32> {
+            let found = rules.at(Stage::BeforeAccept, &attempt);
+            found.into_iter().map(|(id, _)| id).collect()
+        };
+        assert_eq!(acting(), [1, 2]);
+        assert_eq!(acting(), [1, 3]);
+        assert_eq!(acting(), [1]);
+        assert_eq!(ids(&rules), [1]);
     }
 
     #[test]

@@ -376,6 +376,18 @@ impl Core {
         }
     }
 
+    /// The deliveries on record from a number on, of all replicas.
+    pub(crate) async fn deliveries_from(&self, number: u64) -> Result<Vec<Delivery>, Refused> {
+        match &self.store {
+            Store::Memory | Store::Disk(_) => Ok(self.records.deliveries_from(number)),
+            Store::Shared(shared) => {
+                let mut all = shared.deliveries(Which::All).await?;
+                all.retain(|delivery| delivery.id.0 >= number);
+                Ok(all)
+            }
+        }
+    }
+
     /// How many attempts and deliveries are on record.
     pub(crate) async fn counts(&self) -> Result<(usize, usize), Refused> {
         match &self.store {

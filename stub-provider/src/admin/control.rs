@@ -46,12 +46,14 @@ fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, Reply> {
 fn add_fault(core: &Core, body: &[u8]) -> Reply {
     let rule = read::<WrittenRule>(body).and_then(|rule| {
         let id = NEXT_FAULT.fetch_add(1, Ordering::Relaxed);
-        rule.into_rule(id).map_err(|message| bad(&message))
+        let once = rule.once;
+        let rule = rule.into_rule(id).map_err(|message| bad(&message))?;
+        Ok((rule, once))
     });
     match rule {
-        Ok(rule) => {
-            let shown = written(&rule);
-            core.add_fault(rule);
+        Ok((rule, once)) => {
+            let shown = written(&rule, once);
+            core.add_fault(rule, once);
             Reply::value(StatusCode::CREATED, &shown)
         }
         Err(reply) => reply,
@@ -150,6 +152,7 @@ pub(super) async fn reset(core: &Core) -> Reply {
     core.ledger.clear();
     core.keyless.clear();
     core.accepted.forget();
+    core.tries.forget();
     core.opt_outs.forget();
     core.duplicates.forget();
     if let Some(quotas) = &core.quotas {

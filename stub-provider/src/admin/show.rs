@@ -13,12 +13,18 @@ use crate::{
     core::Core,
     duration::Span,
     event::{Event, EventKind},
+    fault::FaultRule,
+    passcode::passcode,
     place::form_fields,
     record::{Attempt, Delivery},
     reply::Reply,
     rules::written,
+    segments::Segments,
     store::Refused,
 };
+
+/// The header by which a client tells its messages from others', such as a run's id.
+pub(super) const TAG: &str = "x-stub-tag";
 
 /// Between two looks at what other replicas have accepted.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -35,18 +41,23 @@ pub(super) fn or_nothing(read: Result<Value, Refused>) -> Reply {
     }
 }
 
-fn time(core: &Core, at: Duration) -> String {
+pub(super) fn time(core: &Core, at: Duration) -> String {
     core.clock.timestamp(at).to_string()
 }
 
-fn message(core: &Core, delivery: &Delivery) -> Value {
+pub(super) fn message(core: &Core, delivery: &Delivery) -> Value {
     let by = &delivery.by;
+    let text = by.reading.text.as_deref().unwrap_or_default();
     json!({
         "id": core.naming.name(delivery.id),
         "to": by.reading.to,
         "body": by.reading.text,
         "customer": by.reading.customer,
+        "sender": by.sender,
         "idempotency_key": by.reading.key,
+        "code": passcode(text),
+        "segments": Segments::of(text),
+        "tag": by.request.header(TAG),
         "attempt": by.id,
         "status": core.status(delivery),
         "at": time(core, delivery.at),
@@ -82,7 +93,7 @@ pub(super) async fn delivered(core: &Core) -> Result<Value, Refused> {
     Ok(Value::Object(by_key))
 }
 
-fn attempt(core: &Core, attempt: &Attempt) -> Value {
+pub(super) fn attempt(core: &Core, attempt: &Attempt) -> Value {
     let reading = &attempt.reading;
     json!({
         "attempt": attempt.id,
@@ -117,6 +128,7 @@ pub(super) async fn messages(core: &Arc<Core>, query: &str) -> Reply {
     let mut wait = Duration::ZERO;
     let mut to = None;
     let mut key = None;
+    let mut tag = None;
     for (name, value) in form_fields(query.as_bytes()) {
         match name.as_str() {
             "wait" => match value.parse::<Span>() {
@@ -126,9 +138,10 @@ pub(super) async fn messages(core: &Arc<Core>, query: &str) -> Reply {
             // A plus that nobody encoded arrives as a space.
             "to" => to = Some(value.replacen(' ', "+", 1)),
             "idempotency_key" => key = Some(value),
+            "tag" => tag = Some(value),
             other => {
                 return super::bad(&format!(
-                    "`{other}` is not known here: wait, to, idempotency_key"
+                    "`{other}` is not known here: wait, to, idempotency_key, tag"
                 ));
             }
         }
@@ -136,7 +149,9 @@ pub(super) async fn messages(core: &Arc<Core>, query: &str) -> Reply {
     let matching = |deliveries: &[Delivery]| -> Vec<Value> {
         let asked = deliveries.iter().filter(|delivery| {
             let reading = &delivery.by.reading;
-            (to.is_none() || reading.to == to) && (key.is_none() || reading.key == key)
+            (to.is_none() || reading.to == to)
+                && (key.is_none() || reading.key == key)
+                && (tag.is_none() || delivery.by.request.header(TAG) == tag)
         });
         asked.map(|delivery| message(core, delivery)).collect()
     };
@@ -166,7 +181,8 @@ pub(super) async fn messages(core: &Arc<Core>, query: &str) -> Reply {
 
 /// Every fault in force.
 pub(super) fn faults(core: &Core) -> Value {
-    core.rules.list().iter().map(|rule| written(rule)).collect()
+    let shown = |rule: &Arc<FaultRule>| written(rule, core.rules.is_once(rule.id));
+    core.rules.list().iter().map(shown).collect()
 }
 
 /// An event, for a reader outside the process.

@@ -11,6 +11,7 @@ use crate::rules::WrittenRule;
 
 const JSON: &str = "application/json";
 const PROBLEM: &str = "application/problem+json";
+const CLOSED: &str = "Another machine asks, or another site's page.";
 
 fn duration(says: &str) -> Value {
     json!({ "type": "string", "description": says, "examples": ["300ms", "2s", "24h"] })
@@ -44,6 +45,8 @@ struct Route<'a> {
     can_be_wrong: bool,
     takes: Option<Value>,
     query: Vec<(&'a str, Value)>,
+    /// Whether what is asked for can be unknown.
+    unknown: bool,
 }
 
 impl Route<'_> {
@@ -55,7 +58,10 @@ impl Route<'_> {
         if self.can_be_wrong {
             answers.insert("400".into(), answer("What is wrong.", PROBLEM, &problem));
         }
-        let closed = answer("Another machine asks.", PROBLEM, &problem);
+        if self.unknown {
+            answers.insert("404".into(), answer("It is not on record.", PROBLEM, &problem));
+        }
+        let closed = answer(CLOSED, PROBLEM, &problem);
         answers.insert("403".into(), closed);
         let mut operation = json!({
             "tags": ["admin"],
@@ -103,6 +109,7 @@ fn get<'a>(path: &'a str, does: &'a str, schema: Value) -> Route<'a> {
         can_be_wrong: false,
         takes: None,
         query: Vec::new(),
+        unknown: false,
     }
 }
 
@@ -121,10 +128,22 @@ fn read(paths: &mut Paths) {
             ),
             ("to", json!({ "type": "string" })),
             ("idempotency_key", json!({ "type": "string" })),
+            ("tag", json!({ "type": "string" })),
         ],
         ..get("/admin/messages", "The messages that match.", messages)
     }
     .add(paths);
+    let mut one = Route {
+        can_be_wrong: true,
+        query: vec![("id", json!({ "type": "string" }))],
+        ..get(
+            "/admin/message",
+            "One message, with its attempts and receipts.",
+            everything(),
+        )
+    };
+    one.unknown = true;
+    one.add(paths);
     let any = json!({ "type": "object" });
     get(
         "/admin/store",
@@ -132,16 +151,21 @@ fn read(paths: &mut Paths) {
         any,
     )
     .add(paths);
-    let events = json!({
-        "tags": ["admin"],
-        "summary": "Everything as it happens, from now on.",
-        "operationId": "get-admin-events",
-        "responses": {
-            "200": answer("Events, without end.", "text/event-stream", &json!({})),
-            "403": answer("Another machine asks.", PROBLEM, &reference("Problem")),
-        },
-    });
-    paths.add("get", "/admin/events", events);
+    for (path, says) in [
+        ("/admin/events", "Everything as it happens, from now on."),
+        ("/admin/inbox", "Messages as they come, all that there are first."),
+    ] {
+        let events = json!({
+            "tags": ["admin"],
+            "summary": says,
+            "operationId": format!("get{}", path.replace('/', "-")),
+            "responses": {
+                "200": answer("Events, without end.", "text/event-stream", &json!({})),
+                "403": answer(CLOSED, PROBLEM, &reference("Problem")),
+            },
+        });
+        paths.add("get", path, events);
+    }
 }
 
 fn set(paths: &mut Paths, fault: &Value) {
@@ -153,6 +177,7 @@ fn set(paths: &mut Paths, fault: &Value) {
         can_be_wrong: true,
         takes,
         query: Vec::new(),
+        unknown: false,
     };
     let clock = object(&json!({ "now": { "type": "string", "format": "date-time" } }));
     let callback = object(&json!({ "url": nullable("string") }));
@@ -294,12 +319,36 @@ fn message() -> Value {
         "to": nullable("string"),
         "body": nullable("string"),
         "customer": { "type": "string" },
+        "sender": nullable("string"),
         "idempotency_key": nullable("string"),
+        "code": nullable("string"),
+        "segments": object(&json!({
+            "encoding": { "enum": ["GSM-7", "UCS-2"] },
+            "units": { "type": "integer" },
+            "count": { "type": "integer" },
+        })),
+        "tag": nullable("string"),
         "attempt": { "type": "integer" },
         "status": {
             "enum": ["accepted", "queued", "sent", "delivered", "undelivered", "expired"],
         },
         "at": { "type": "string", "format": "date-time" },
+    }))
+}
+
+/// A message with its attempts and receipts.
+fn everything() -> Value {
+    let receipt = object(&json!({
+        "event_id": { "type": "string" },
+        "status": { "type": "string" },
+        "attempt": { "type": "integer" },
+        "answered": nullable("integer"),
+        "at": { "type": "string", "format": "date-time" },
+    }));
+    object(&json!({
+        "message": reference("Message"),
+        "attempts": list(&reference("Attempt")),
+        "receipts": list(&receipt),
     }))
 }
 
