@@ -23,7 +23,7 @@ async function fill(count) {
 
 const [chromium, stub] = await Promise.all([browser(), provider()]);
 await fill(MESSAGES);
-const page = await chromium.newPage({ viewport: { width: 1280, height: 800 } });
+const page = await chromium.newPage({ viewport: { width: 1280, height: 800 }, bypassCSP: true });
 await page.addInitScript(`
   globalThis.gaps = [];
   let before = performance.now();

@@ -12,12 +12,12 @@ export const out = process.env.SCREENSHOTS ?? `${root}target/screenshots`;
 /** Starts a provider; its address and how to end it. */
 export async function provider(...more) {
   const child = spawn(`${root}target/debug/stub-provider`, ["--listen", "127.0.0.1:0", ...more], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "inherit", "pipe"],
   });
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const line of createInterface({ input: child.stderr })) {
     const found = /http:\/\/127\.0\.0\.1:\d+/.exec(line);
     if (!found) continue;
-    child.stdout.resume();
+    child.stderr.resume();
     return {
       url: found[0],
       async stop() {

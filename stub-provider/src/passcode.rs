@@ -6,8 +6,26 @@
 
 /// What messages call a code, in lower case, in some of the languages in which they are sent.
 const WORDS: &[&str] = &[
-    "code", " otp", "passcode", " pin", "password", "verif", "código", "codigo", "codice", "kod",
-    "kód", "koodi", "код", "пароль", "认证码", "验证码", "認証", "コード", "인증", "رمز",
+    "code",
+    " otp",
+    "passcode",
+    " pin",
+    "password",
+    "verif",
+    "código",
+    "codigo",
+    "codice",
+    "kod",
+    "kód",
+    "koodi",
+    "код",
+    "пароль",
+    "认证码",
+    "验证码",
+    "認証",
+    "コード",
+    "인증",
+    "رمز",
 ];
 /// The fewest and the most digits of a code.
 const DIGITS: std::ops::RangeInclusive<usize> = 4..=8;

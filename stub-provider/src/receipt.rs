@@ -58,7 +58,10 @@ pub(crate) struct Tries(DashMap<MessageId, Vec<Tried>>);
 impl Tries {
     /// Those of one message.
     pub(crate) fn of(&self, message: MessageId) -> Vec<Tried> {
-        self.0.get(&message).map(|tries| tries.clone()).unwrap_or_default()
+        self.0
+            .get(&message)
+            .map(|tries| tries.clone())
+            .unwrap_or_default()
     }
 
     pub(crate) fn forget(&self) {
@@ -232,8 +235,8 @@ impl Courier {
             answered,
             at: self.core.clock.now(),
         };
-        let tries = &self.core.tries.0;
-        tries.entry(self.delivery.id).or_default().push(tried);
+        let all = &self.core.tries.0;
+        all.entry(self.delivery.id).or_default().push(tried);
         self.core.observers.emit(|| EventKind::ReceiptSent {
             message: self.name.clone(),
             event_id: receipt.event_id.clone(),

@@ -386,7 +386,9 @@ impl Records {
     /// The deliveries from a number on.
     pub(crate) fn deliveries_from(&self, number: u64) -> Vec<Delivery> {
         let list = self.list();
-        let first = list.items.partition_point(|delivery| delivery.id.0 < number);
+        let first = list
+            .items
+            .partition_point(|delivery| delivery.id.0 < number);
         list.items[first..].to_vec()
     }
 

@@ -330,8 +330,13 @@ pub(crate) fn written(rule: &FaultRule, once: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use hyper::{HeaderMap, Method, Uri};
+
     use super::*;
-    use crate::fault::AtStage;
+    use crate::{event::Reading, fault::AtStage, record::Arrival};
 
     fn rule(id: u32, intent: Option<usize>) -> FaultRule {
         FaultRule {
@@ -345,6 +350,28 @@ mod tests {
                 stage: Stage::BeforeAccept,
             })),
         }
+    }
+
+    fn attempt() -> Attempt {
+        let came = Arrival {
+            connection: 1,
+            nth_on_connection: 1,
+            at: Duration::ZERO,
+            method: Method::POST,
+            uri: Uri::from_static("/v1/messages"),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        };
+        let reading = Reading {
+            kind: RequestKind::Submit,
+            customer: "default".into(),
+            key: None,
+            to: None,
+            text: None,
+            intent: None,
+            ordinal: 1,
+        };
+        Attempt::new(1, came, reading, 1, None)
     }
 
     fn ids(rules: &Rules) -> Vec<u32> {

@@ -65,10 +65,21 @@ mod tests {
 
     #[test]
     fn a_name_that_anybody_can_own_is_refused() {
-        for host in ["localhost:9090", "127.0.0.1:9090", "[::1]:9090", "stub", "a.localhost"] {
+        for host in [
+            "localhost:9090",
+            "127.0.0.1:9090",
+            "[::1]:9090",
+            "stub",
+            "a.localhost",
+        ] {
             assert!(passes(&Method::GET, &[("host", host)]), "{host}");
         }
-        for host in ["example.com", "127.0.0.1.example.com:9090", "localhost.example.com", "a.b"] {
+        for host in [
+            "example.com",
+            "127.0.0.1.example.com:9090",
+            "localhost.example.com",
+            "a.b",
+        ] {
             assert!(!passes(&Method::GET, &[("host", host)]), "{host}");
         }
         assert!(passes(&Method::GET, &[]));
@@ -81,10 +92,18 @@ mod tests {
         assert!(post(&[]));
         assert!(post(&[("origin", "http://localhost:9090")]));
         assert!(post(&[("sec-fetch-site", "same-origin")]));
-        for origin in ["http://localhost:3000", "http://example.com", "null", "https://localhost:9090"] {
+        for origin in [
+            "http://localhost:3000",
+            "http://example.com",
+            "null",
+            "https://localhost:9090",
+        ] {
             assert!(!post(&[("origin", origin)]), "{origin}");
         }
         assert!(!post(&[("sec-fetch-site", "cross-site")]));
-        assert!(passes(&Method::GET, &[host, ("origin", "http://example.com")]));
+        assert!(passes(
+            &Method::GET,
+            &[host, ("origin", "http://example.com")]
+        ));
     }
 }

@@ -3,7 +3,7 @@
 //! Owns the page's files, which are compiled in, with the headers that keep foreign script out;
 //! one message with everything that is known of it; and the stream of messages as they come.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use hyper::{
@@ -27,14 +27,26 @@ use crate::{
 
 /// Path, media type, content.
 const FILES: &[(&str, &str, &str)] = &[
-    ("/", "text/html; charset=utf-8", include_str!("inbox/page.html")),
-    ("/inbox/style.css", "text/css; charset=utf-8", include_str!("inbox/style.css")),
+    (
+        "/",
+        "text/html; charset=utf-8",
+        include_str!("inbox/page.html"),
+    ),
+    (
+        "/inbox/style.css",
+        "text/css; charset=utf-8",
+        include_str!("inbox/style.css"),
+    ),
     ("/inbox/app.js", SCRIPT, include_str!("inbox/app.js")),
     ("/inbox/dom.js", SCRIPT, include_str!("inbox/dom.js")),
     ("/inbox/state.js", SCRIPT, include_str!("inbox/state.js")),
     ("/inbox/phones.js", SCRIPT, include_str!("inbox/phones.js")),
     ("/inbox/thread.js", SCRIPT, include_str!("inbox/thread.js")),
-    ("/inbox/message.js", SCRIPT, include_str!("inbox/message.js")),
+    (
+        "/inbox/message.js",
+        SCRIPT,
+        include_str!("inbox/message.js"),
+    ),
     ("/inbox/faults.js", SCRIPT, include_str!("inbox/faults.js")),
 ];
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -79,7 +91,7 @@ pub(super) fn is_browser(headers: &HeaderMap) -> bool {
 
 /// One message: every attempt for it, what its key is bound to, and its receipts.
 pub(super) async fn message(core: &Core, query: &str) -> Reply {
-    let mut fields = form_fields(query.as_bytes()).into_iter();
+    let mut fields = form_fields(query.as_bytes());
     let id = match (fields.next(), fields.next()) {
         (Some((name, id)), None) if name == "id" => core.naming.parse(&id),
         _ => return bad("write ?id= and the id of a message"),
@@ -153,7 +165,9 @@ pub(super) fn live(core: &Arc<Core>, headers: &HeaderMap) -> Receiver<Bytes> {
         None => true,
     };
     let (sender, receiver) = mpsc::channel(4);
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
     let about = json!({
         "name": core.profile.name(),
         "title": core.profile.title(),
@@ -183,9 +197,13 @@ fn curl(core: &Core, host: &str) -> String {
         key: Some(&key),
         customer: "acme",
     });
-    let mut command = format!("curl -i {}", quoted(&format!("http://{host}{}", composed.target)));
+    let mut command = format!(
+        "curl -i {}",
+        quoted(&format!("http://{host}{}", composed.target))
+    );
     for (name, value) in &composed.headers {
-        command += &format!(" \\\n  -H {}", quoted(&format!("{name}: {value}")));
+        let header = quoted(&format!("{name}: {value}"));
+        let _ = write!(command, " \\\n  -H {header}");
     }
     let body = String::from_utf8_lossy(&composed.body);
     command + &format!(" \\\n  -d {}", quoted(&body))
@@ -258,7 +276,10 @@ impl Stream {
                 self.tell("cleared", &json!({})).await?;
             }
             // Where the store does not answer, the next look does.
-            let fresh = core.deliveries_from(self.place.next).await.unwrap_or_default();
+            let fresh = core
+                .deliveries_from(self.place.next)
+                .await
+                .unwrap_or_default();
             for batch in fresh.chunks(BATCH) {
                 self.place.next = batch.last().map_or(self.place.next, |d| d.id.0 + 1);
                 let shown = batch.iter().map(|d| show::message(&core, d)).collect();

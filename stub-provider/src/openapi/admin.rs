@@ -59,7 +59,10 @@ impl Route<'_> {
             answers.insert("400".into(), answer("What is wrong.", PROBLEM, &problem));
         }
         if self.unknown {
-            answers.insert("404".into(), answer("It is not on record.", PROBLEM, &problem));
+            answers.insert(
+                "404".into(),
+                answer("It is not on record.", PROBLEM, &problem),
+            );
         }
         let closed = answer(CLOSED, PROBLEM, &problem);
         answers.insert("403".into(), closed);
@@ -153,7 +156,10 @@ fn read(paths: &mut Paths) {
     .add(paths);
     for (path, says) in [
         ("/admin/events", "Everything as it happens, from now on."),
-        ("/admin/inbox", "Messages as they come, all that there are first."),
+        (
+            "/admin/inbox",
+            "Messages as they come, all that there are first.",
+        ),
     ] {
         let events = json!({
             "tags": ["admin"],
@@ -296,6 +302,11 @@ fn own_pages(paths: &mut Paths) {
             "operationId": format!("get{}", path.replace(['/', '.'], "-")),
             "responses": { "200": answer(says, media, &schema) },
         });
+        let mut operation = operation;
+        if path == "/" {
+            // A browser gets the inbox.
+            operation["responses"]["200"]["content"]["text/html"] = json!({ "schema": schema });
+        }
         paths.add("get", path, operation);
     }
 }

@@ -305,7 +305,9 @@ impl Lab {
         self.client.has_workers()
             && (1..=self.plan.intents.len())
                 .filter(|number| one_for_all || *number == intent)
-                .flat_map(|n| nemesis::due_before_arrival(&self.plan.faults, ClientStage::Submitted, n))
+                .flat_map(|n| {
+                    nemesis::due_before_arrival(&self.plan.faults, ClientStage::Submitted, n)
+                })
                 .any(|fault| {
                     matches!(&fault.action, Action::Client(ClientFault::Kill(at))
                         if at.process == ClientProcess::Submit)

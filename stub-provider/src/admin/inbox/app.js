@@ -35,7 +35,7 @@ function notices() {
   byId("offline").hidden = state.online;
   const notice = byId("doubles");
   notice.hidden = doubles.size === 0;
-  const words = `${doubles.size} messages came more than once under one key: somebody got them twice.`;
+  const words = `${doubles.size === 1 ? "1 key was" : `${doubles.size} keys were`} delivered more than once: somebody's phone buzzed twice for one message.`;
   if (notice.textContent !== words) notice.textContent = words;
   document.title = `${doubles.size > 0 ? "‼ " : ""}Inbox${total > 0 ? ` (${total})` : ""} · stub-provider`;
 }

@@ -16,9 +16,12 @@ export function el(name, properties = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** The time of day of a timestamp, to the second. */
+/** The time of a timestamp, to the second; with the day where that is not today (the provider's clock can be advanced). */
 export function clockTime(timestamp) {
-  return new Date(timestamp).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const at = new Date(timestamp);
+  const time = { hour: "2-digit", minute: "2-digit", second: "2-digit" };
+  const day = at.toDateString() === new Date().toDateString() ? {} : { month: "short", day: "numeric" };
+  return at.toLocaleString([], { ...day, ...time });
 }
 
 /** Tells whoever cannot see what has changed. */

@@ -19,6 +19,7 @@ export class State {
     this.phones = new Map();
     this.byKey = new Map();
     this.total = 0;
+    /** Keys under which more than one message was delivered. */
     this.doubles = new Set();
     this.replies = new Map();
   }
@@ -41,10 +42,8 @@ export class State {
       this.byKey.set(key, one);
       one.count += 1;
       if (one.count > 1) {
-        for (const double of [one.first, message]) {
-          double.double = true;
-          this.doubles.add(double.id);
-        }
+        one.first.double = message.double = true;
+        this.doubles.add(key);
         for (const buzzed of [one.phone, phone]) buzzed.double = Math.max(buzzed.double, one.count);
       }
     }
