@@ -11,7 +11,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::severity::Severity;
+use crate::{checks, severity::Severity};
 
 macro_rules! bug_kinds {
     ($($variant:ident $id:literal $severity:ident $wrong:literal $remedy:literal;)+) => {
@@ -246,6 +246,8 @@ pub fn reference() -> String {
         // Writing to a String cannot fail.
         let _written = writeln!(text, "| `{kind}` | {severity} | {wrong} | {remedy} |");
     }
+    text.push('\n');
+    text.push_str(&checks::timing_reference());
     text
 }
 

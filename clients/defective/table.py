@@ -153,8 +153,8 @@ def plain(detail):
     to run."""
     detail = re.sub(r"(?<!says )`(?!sent|failed|dead|unknown|pending)[^`]*`", "`…`", detail)
     detail = re.sub(r"\bintent(s?) \d+( and \d+)?", r"intent\1 …", detail)
-    detail = re.sub(r"\bretry \d+ lie\b", "a retry lie", detail)
-    return re.sub(r"\d+ (ms|late|of|waits)\b", r"… \1", detail)
+    detail = re.sub(r"\bbefore retry \d+$", "before a retry", detail)
+    return re.sub(r"\d+ (ms|late|of|messages)\b", r"… \1", detail)
 
 
 def proof(scenario, finding):

@@ -1,6 +1,6 @@
 //! Did the client give up on a passing error while it had attempts left?
 
-use super::{Observed, Symptom, SymptomKind, retry_after::Form};
+use super::{Observed, Symptom, SymptomKind, bound::retry_after::Form};
 use crate::{
     history::{
         reply::{Reply, reply},

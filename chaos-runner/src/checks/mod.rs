@@ -4,30 +4,33 @@
 //! that prove it; which bug kind explains it is the diagnosis'.
 
 mod attempt_count;
+mod bound;
 mod caller_key;
 mod duplicate_delivery;
 mod expectation;
-mod expiry;
 mod failover;
 mod front_door;
 mod given_up;
-mod growth;
 mod key_collision;
 mod key_kept;
 mod keyless_in_batch;
 mod never_on_wire;
 mod outcome;
-mod overlap;
 mod payload;
 mod permanent;
 mod receipts;
-mod retention;
-mod retry_after;
-mod spread;
+mod statistic;
 mod stray;
 
-pub(crate) use growth::{Growth, decide as decide_growth, late_waits, symptom as flat_waits};
+pub use bound::Bound;
 pub(crate) use outcome::waits_as_told;
+pub use statistic::Statistic;
+pub(crate) use statistic::growth::{
+    Growth, decide as decide_growth, late_waits, symptom as flat_waits,
+};
+
+use bound::{expiry, overlap, retention, retry_after};
+use statistic::{growth, spread};
 
 use crate::history::{
     reply::Reply,
@@ -194,54 +197,86 @@ impl Observed {
 pub struct Check {
     /// Its name.
     pub name: &'static str,
-    /// The tag by which a scenario says that it is about this check: there, "undecided" is
-    /// Inconclusive.
-    pub tag: Option<&'static str>,
+    /// What its findings rest on.
+    pub basis: Basis,
     /// The rule.
     pub run: fn(&View<'_>) -> Observed,
 }
 
-const fn check(name: &'static str, run: fn(&View<'_>) -> Observed) -> Check {
+/// What a finding rests on.
+#[derive(Clone, Copy, Debug)]
+pub enum Basis {
+    /// On what happened, whenever it did.
+    Fact,
+    /// On one time that is too short or too late by itself.
+    Bound(&'static Bound),
+    /// On many times, weighed against chance.
+    Statistic(&'static Statistic),
+}
+
+const fn fact(name: &'static str, run: fn(&View<'_>) -> Observed) -> Check {
     Check {
         name,
-        tag: None,
+        basis: Basis::Fact,
+        run,
+    }
+}
+
+const fn bound(name: &'static str, bound: &'static Bound, run: fn(&View<'_>) -> Observed) -> Check {
+    Check {
+        name,
+        basis: Basis::Bound(bound),
+        run,
+    }
+}
+
+const fn statistic(
+    name: &'static str,
+    statistic: &'static Statistic,
+    run: fn(&View<'_>) -> Observed,
+) -> Check {
+    Check {
+        name,
+        basis: Basis::Statistic(statistic),
         run,
     }
 }
 
 /// Every check.
 pub const CHECKS: &[Check] = &[
-    check("key-kept", key_kept::check),
-    check("keyless-in-batch", keyless_in_batch::check),
-    check("caller-key", caller_key::check),
-    check("key-collision", key_collision::check),
-    check("payload", payload::check),
-    check("retention", retention::check),
-    check("duplicate-delivery", duplicate_delivery::check),
-    check("outcome", outcome::check),
-    check("never-on-wire", never_on_wire::check),
-    check("given-up", given_up::check),
-    check("permanent", permanent::check),
-    check("retry-after", retry_after::check),
-    Check {
-        name: "spread",
-        tag: Some("jitter"),
-        run: spread::check,
-    },
-    Check {
-        name: "growth",
-        tag: Some("backoff"),
-        run: growth::check,
-    },
-    check("attempt-count", attempt_count::check),
-    check("overlap", overlap::check),
-    check("expiry", expiry::check),
-    check("receipts", receipts::check),
-    check("failover", failover::check),
-    check("front-door", front_door::check),
-    check("expectation", expectation::check),
-    check("stray", stray::check),
+    fact("key-kept", key_kept::check),
+    fact("keyless-in-batch", keyless_in_batch::check),
+    fact("caller-key", caller_key::check),
+    fact("key-collision", key_collision::check),
+    fact("payload", payload::check),
+    bound("retention", &retention::BOUND, retention::check),
+    fact("duplicate-delivery", duplicate_delivery::check),
+    fact("outcome", outcome::check),
+    fact("never-on-wire", never_on_wire::check),
+    fact("given-up", given_up::check),
+    fact("permanent", permanent::check),
+    bound("retry-after", &retry_after::BOUND, retry_after::check),
+    statistic("spread", &spread::STATISTIC, spread::check),
+    statistic("growth", &growth::STATISTIC, growth::check),
+    fact("attempt-count", attempt_count::check),
+    bound("overlap", &overlap::BOUND, overlap::check),
+    bound("expiry", &expiry::BOUND, expiry::check),
+    fact("receipts", receipts::check),
+    fact("failover", failover::check),
+    fact("front-door", front_door::check),
+    fact("expectation", expectation::check),
+    fact("stray", stray::check),
 ];
+
+/// How sure a finding about time is, by kind, in Markdown.
+#[must_use]
+pub fn timing_reference() -> String {
+    format!(
+        "## Times that one sample proves\n\n{}\n## Times that are left to chance\n\n{}",
+        bound::reference(),
+        statistic::reference()
+    )
+}
 
 /// Everything that the checks see in a history, with what they could not decide by the tag of
 /// the check.
@@ -252,8 +287,8 @@ pub fn observe(view: &View<'_>) -> (Vec<Symptom>, Vec<(&'static str, String)>) {
     for check in CHECKS {
         let seen = (check.run)(view);
         symptoms.extend(seen.symptoms);
-        if let Some(tag) = check.tag {
-            undecided.extend(seen.undecided.into_iter().map(|why| (tag, why)));
+        if let Basis::Statistic(statistic) = check.basis {
+            undecided.extend(seen.undecided.into_iter().map(|why| (statistic.tag, why)));
         }
     }
     (symptoms, undecided)

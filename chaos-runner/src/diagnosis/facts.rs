@@ -112,7 +112,9 @@ impl Facts {
                 && !run.view.attempts.is_empty();
         }
         let waits: Vec<_> = runs.iter().flat_map(|r| late_waits(&r.view)).collect();
-        facts.flat |= decide_growth(&waits) == Growth::Flat;
+        facts.flat |= runs.first().is_some_and(|run| {
+            decide_growth(&run.view.history.client.policy, &waits) == Growth::Flat
+        });
         facts
     }
 

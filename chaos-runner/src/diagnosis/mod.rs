@@ -293,11 +293,12 @@ fn still_busy(run: &Judged<'_>, symptom: &Symptom) -> bool {
 
 /// Waits that are too few in each history can be enough in all of them together.
 fn flat_over_all(runs: &[Judged<'_>], findings: &mut Vec<Finding>) {
+    let Some(one) = runs.first() else { return };
     if findings.iter().any(|f| f.kind == BugKind::NoBackoff) {
         return;
     }
     let by_run: Vec<_> = runs.iter().map(|r| late_waits(&r.view)).collect();
-    if decide_growth(&by_run.concat()) != Growth::Flat {
+    if decide_growth(&one.view.history.client.policy, &by_run.concat()) != Growth::Flat {
         return;
     }
     let most = by_run.iter().zip(runs).max_by_key(|(waits, _)| waits.len());

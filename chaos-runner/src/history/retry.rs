@@ -20,7 +20,7 @@ pub const LATE_US: u64 = 900_000;
 /// How long an answer must have been out, after a second request came, for the client to have
 /// been there to take it, in microseconds. A client that hung up and asked again at once has
 /// been seen to look busy for up to 2 ms.
-const TAKEN_US: u64 = 10_000;
+pub const TAKEN_US: u64 = 10_000;
 
 /// What lay between two requests for one intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,8 +4,9 @@
 
 use stub_provider::fault::ProviderFault;
 
-use super::{Observed, Symptom, SymptomKind};
+use super::Bound;
 use crate::{
+    checks::{Observed, Symptom, SymptomKind},
     fault::Action,
     history::{
         Answer,
@@ -15,8 +16,11 @@ use crate::{
     intent::Outcome,
 };
 
-/// What the clock of a timer may be off by, in microseconds.
-const CLOCK_US: u64 = 5_000;
+/// What the check holds a client to: the clock of a timer may be off.
+pub(in crate::checks) const BOUND: Bound = Bound {
+    proof: "a request that arrived sooner after the answer left than the answer asked for",
+    tolerance_us: 5_000,
+};
 /// From here on a wait is no longer one that a client should sit out, in seconds.
 const HUGE_S: u64 = 3_600;
 /// What a wait may be longer than the client's own longest one, in microseconds.
@@ -24,7 +28,7 @@ const SLACK_US: u64 = 2_000_000;
 
 /// The forms of a `Retry-After`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(in crate::checks) enum Form {
     /// Whole seconds, above zero.
     Seconds(u64),
     /// Whole seconds, an hour or more.
@@ -37,7 +41,7 @@ pub(super) enum Form {
 
 impl Form {
     /// The form of the answer's `Retry-After`, where it has one.
-    pub(super) fn of(answer: &Answer) -> Option<Self> {
+    pub(in crate::checks) fn of(answer: &Answer) -> Option<Self> {
         let header = |wanted: &str| {
             answer
                 .headers
@@ -73,7 +77,7 @@ impl Form {
 }
 
 /// Cites the answer and the request that came too early or too late.
-pub(super) fn check(view: &View<'_>) -> Observed {
+pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
     let mut judged = false;
     for intent in view.intents() {
@@ -140,7 +144,7 @@ fn judge(view: &View<'_>, retry: &Retry<'_, '_>, form: Form) -> Option<(SymptomK
         .backoff
         .as_ref()
         .map(|b| u64::try_from(b.cap.0.as_micros()).unwrap_or(u64::MAX));
-    let early = |asked: u64| gap.saturating_add(CLOCK_US) < asked;
+    let early = |asked: u64| gap.saturating_add(BOUND.tolerance_us) < asked;
     match form {
         Form::Seconds(s) => early(s * 1_000_000).then(|| {
             (

@@ -1,10 +1,20 @@
 //! Is a key used only as long as the provider remembers it?
 
-use super::{Observed, Symptom, SymptomKind};
-use crate::history::view::View;
+use super::Bound;
+use crate::{
+    checks::{Observed, Symptom, SymptomKind},
+    history::view::View,
+};
+
+/// What the check holds a client to: both arrivals are on the provider's clock, and so is what it
+/// forgets.
+pub(in crate::checks) const BOUND: Bound = Bound {
+    proof: "a request under a key whose first request arrived longer ago than the provider said it keeps keys",
+    tolerance_us: 0,
+};
 
 /// Cites the first request under the key and the one that came too late.
-pub(super) fn check(view: &View<'_>) -> Observed {
+pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
     let retention = view.history.provider.retention_us;
     if retention == 0 {
@@ -23,7 +33,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
             });
             let Some(first) = first else { continue };
             let age = attempt.arrived.at_us.saturating_sub(first.arrived.at_us);
-            if age > retention {
+            if age > retention.saturating_add(BOUND.tolerance_us) {
                 seen.saw(Symptom {
                     kind: SymptomKind::AttemptAfterRetention,
                     intent: Some(intent.number),

@@ -3,14 +3,24 @@
 //! Proven only where the client took the first's answer, which left after the second came.
 //! Comparing times alone accuses clients that work one after the other.
 
-use super::{Observed, Symptom, SymptomKind};
-use crate::history::{
-    retry::{self, Cause, Overlap, retries},
-    view::View,
+use super::Bound;
+use crate::{
+    checks::{Observed, Symptom, SymptomKind},
+    history::{
+        retry::{self, Cause, Overlap, TAKEN_US, retries},
+        view::View,
+    },
+};
+
+/// What the check holds a client to: a client that let go of the first and asked again at once has
+/// been seen to look busy for a moment.
+pub(in crate::checks) const BOUND: Bound = Bound {
+    proof: "a handshake: the answer to the first request left after the second had arrived, and the client took it",
+    tolerance_us: TAKEN_US,
 };
 
 /// Cites the two arrivals and the answer that was taken.
-pub(super) fn check(view: &View<'_>) -> Observed {
+pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
     let several_workers = view.history.client.workers > 1;
     let quiet = !view.any_fault_fired();

@@ -1,13 +1,19 @@
 //! Was anything sent after it had become useless?
 
-use super::{Observed, Symptom, SymptomKind};
-use crate::history::view::View;
+use super::Bound;
+use crate::{
+    checks::{Observed, Symptom, SymptomKind},
+    history::view::View,
+};
 
-/// The way of a request from the client's decision to the provider, in microseconds.
-const ON_THE_WAY_US: u64 = 50_000;
+/// What the check holds a client to: a request is on its way for a while after the decision.
+pub(in crate::checks) const BOUND: Bound = Bound {
+    proof: "a request on a connection that was opened (a further one: a request that arrived) after the message had expired",
+    tolerance_us: 50_000,
+};
 
 /// Cites the submission and the request that came too late.
-pub(super) fn check(view: &View<'_>) -> Observed {
+pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
     let mut expires = false;
     for intent in view.intents() {
@@ -22,7 +28,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 .opened
                 .filter(|_| a.nth_on_connection == 1)
                 .map_or(a.arrived.at_us, |m| m.at_us.min(a.arrived.at_us));
-            opened > at.saturating_add(ON_THE_WAY_US)
+            opened > at.saturating_add(BOUND.tolerance_us)
         });
         if let Some(late) = late {
             let mut evidence: Vec<u64> = view
