@@ -23,6 +23,7 @@ mod statistic;
 mod stray;
 
 pub use bound::Bound;
+pub(crate) use bound::retry_after::asked_us;
 pub(crate) use outcome::waits_as_told;
 pub use statistic::Statistic;
 pub(crate) use statistic::growth::{

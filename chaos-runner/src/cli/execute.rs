@@ -15,7 +15,7 @@ use std::{
 
 use jiff::Zoned;
 
-use super::{RunOptions, Toxiproxy, Verbosity};
+use super::{RunOptions, Toxiproxy, Verbosity, page};
 use crate::{
     exit_code::ExitCode,
     history::History,
@@ -168,6 +168,8 @@ impl RunOptions {
         let kept = serde_json::to_string_pretty(&self.kept(suite))
             .map_err(|error| Failure::Report(kept::FILE.into(), error.into()))?;
         write(&suite.directory.join(kept::FILE), &kept)?;
+        page::leave(&suite.directory, result, &page::sources(&self.scenarios))
+            .map_err(|(path, error)| Failure::Report(path, error))?;
         if let Some(path) = &self.json {
             write(path, &document)?;
         }

@@ -11,6 +11,7 @@ mod init;
 mod list;
 mod man;
 mod merge;
+mod page;
 mod recheck;
 mod replay;
 mod run;

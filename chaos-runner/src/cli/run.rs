@@ -51,7 +51,8 @@ pub struct RunArgs {
     /// Stop at the first scenario that fails.
     #[arg(long)]
     pub fail_fast: bool,
-    /// Where each run leaves a directory of its own.
+    /// Where each run leaves a directory of its own, with a page to look at (report.html), the
+    /// histories, and a diagram of each finding (SVG); `latest` is a link to the last.
     #[arg(long, value_name = "DIR", default_value = "target/chaos")]
     pub report: PathBuf,
     /// Write a report in `JUnit`'s XML to this file.

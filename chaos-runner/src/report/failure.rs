@@ -7,7 +7,7 @@ use owo_colors::OwoColorize as _;
 
 use super::{
     diagram::diagram,
-    words::{WIDTH, counted, cut, replay, wrap},
+    words::{WIDTH, counted, cut, replay, visible, wrap},
 };
 use crate::{
     diagnosis::Finding,
@@ -154,18 +154,22 @@ fn request(attempt: &AttemptView<'_>) -> String {
     let _ = writeln!(
         text,
         "  {:<56} {millis:>12.1} ms",
-        cut(&first, 56).bold().to_string()
+        cut(&visible(&first), 56).bold().to_string()
     );
     for (name, value) in &request.headers {
         if !DULL.contains(&name.as_str()) {
-            let _ = writeln!(text, "     {}", cut(&format!("{name}: {value}"), WIDTH - 5));
+            let _ = writeln!(
+                text,
+                "     {}",
+                cut(&visible(&format!("{name}: {value}")), WIDTH - 5)
+            );
         }
     }
     if attempt.key.is_none() {
         let _ = writeln!(text, "     (no key)");
     }
     let body = match &request.body {
-        Payload::Text(body) => body.replace(['\n', '\r'], " "),
+        Payload::Text(body) => visible(&body.replace(['\n', '\r'], " ")),
         Payload::Bytes(bytes) => format!("({} bytes that are not text)", bytes.len()),
     };
     for line in wrap(&cut(&body, BODY), WIDTH - 5) {

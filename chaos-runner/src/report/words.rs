@@ -1,6 +1,6 @@
 //! Small pieces of text that several reports share: times, commands, lines that fit.
 
-use std::time::Duration;
+use std::{fmt::Write as _, time::Duration};
 
 use crate::result::{ScenarioResult, SuiteResult};
 
@@ -27,6 +27,30 @@ pub fn cut(text: &str, width: usize) -> String {
     let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
     short.push('…');
     short
+}
+
+/// `text` with what cannot be seen made visible: control characters as their pictures (Unicode
+/// block Control Pictures), what turns the direction of writing as its number. What a client sent
+/// neither drives a terminal nor reorders a line.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\0'..='\u{1f}' => shown.extend(char::from_u32(0x2400 + u32::from(c))),
+            '\u{7f}' => shown.push('\u{2421}'),
+            '\u{80}'..='\u{9f}'
+            | '\u{061c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
+                let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(c));
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
 }
 
 /// `text` in lines of at most `width` columns, broken at spaces where there are any.
@@ -72,8 +96,32 @@ pub fn counted(count: usize, noun: &str) -> String {
 #[must_use]
 pub fn replay(suite: &SuiteResult, scenario: &ScenarioResult) -> String {
     // A file of the user's holds every value of its matrix; a name of the standard suite is one.
-    let name = scenario.file.as_deref().unwrap_or(&scenario.name);
-    let mut words = vec!["chaos-runner".to_owned(), "run".to_owned(), quoted(name)];
+    command(suite, &[scenario.file.as_deref().unwrap_or(&scenario.name)])
+}
+
+/// The command that runs everything again: the files and the scenarios of the standard suite that
+/// were run. Where that is too long a line, the whole standard suite.
+#[must_use]
+pub fn replay_all(suite: &SuiteResult) -> String {
+    const MOST: usize = 8;
+    let mut names: Vec<&str> = Vec::new();
+    for scenario in &suite.scenarios {
+        let stem = scenario.name.split('[').next().unwrap_or(&scenario.name);
+        let name = scenario.file.as_deref().unwrap_or(stem);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let files = suite.scenarios.iter().any(|s| s.file.is_some());
+    if names.len() > MOST && !files {
+        names.clear();
+    }
+    command(suite, &names)
+}
+
+fn command(suite: &SuiteResult, names: &[&str]) -> String {
+    let mut words = vec!["chaos-runner".to_owned(), "run".to_owned()];
+    words.extend(names.iter().map(|name| quoted(name)));
     let seed = ["--seed".to_owned(), suite.seed.to_string()];
     let client: Vec<String> = suite.client_words.iter().map(|w| quoted(w)).collect();
     if client.first().is_some_and(|w| w == "--") {
@@ -111,6 +159,12 @@ mod tests {
         assert_eq!(quoted("hang"), "hang");
         assert_eq!(quoted("retryable[status=503]"), "'retryable[status=503]'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn what_drives_a_terminal_or_turns_a_line_is_shown() {
+        assert_eq!(visible("a\u{1b}[31m\u{202e}b"), "a␛[31m⟨U+202E⟩b");
+        assert_eq!(visible("Ключ 🙂"), "Ключ 🙂");
     }
 
     #[test]

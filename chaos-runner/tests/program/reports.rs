@@ -72,6 +72,22 @@ fn a_github_step_is_told_of_the_bug_at_the_line_of_its_fault() {
 }
 
 #[test]
+fn a_run_leaves_a_page_and_a_diagram_of_each_finding() {
+    let bench = Bench::new(&keyless());
+    bench.write("lost.toml", LOST_ANSWER);
+    let run = bench.run(&["run", "lost.toml"]).ends_with(1);
+    let directory = &run.latest;
+    let page = std::fs::read_to_string(directory.join("report.html")).expect("a page");
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("\"verdict\":\"fail\"") && page.contains("no-key"));
+    let drawn = std::fs::read_to_string(directory.join("lost/no-key.svg")).expect("a diagram");
+    assert!(
+        drawn.contains("buzz") && drawn.contains("proves it"),
+        "{drawn}"
+    );
+}
+
+#[test]
 fn the_command_that_is_printed_replays_the_failure() {
     let bench = Bench::new(&keyless());
     bench.write("lost.toml", LOST_ANSWER);

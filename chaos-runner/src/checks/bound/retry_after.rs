@@ -76,6 +76,16 @@ impl Form {
     }
 }
 
+/// How long the answer's `Retry-After` asks the client to wait, in microseconds; for a date, at
+/// least. `None` where there is none, or none that makes sense.
+pub(crate) fn asked_us(answer: &Answer) -> Option<u64> {
+    match Form::of(answer)? {
+        Form::Seconds(seconds) | Form::Huge(seconds) => Some(seconds.saturating_mul(1_000_000)),
+        Form::Future(micros) => Some(micros),
+        Form::Odd => None,
+    }
+}
+
 /// Cites the answer and the request that came too early or too late.
 pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
     let mut seen = Observed::default();
