@@ -12,4 +12,5 @@ fi
 cargo build --workspace --bins
 cd browser
 npm ci --silent --no-audit --no-fund
-exec node --test --test-concurrency=1 "${@:-inbox.test.mjs}"
+[ $# -gt 0 ] || set -- inbox.test.mjs report.test.mjs
+exec node --test --test-concurrency=1 "$@"
