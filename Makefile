@@ -3,7 +3,7 @@
 CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
-.PHONY: chaos clients soak defects table test test-real bench lint sdks
+.PHONY: dist chaos clients soak defects table test test-real bench lint sdks
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
@@ -54,3 +54,7 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+# What is given away, into target/dist: a tarball, a Debian package and a wheel. OpenSSL is in them.
+dist:
+	scripts/dist.sh
