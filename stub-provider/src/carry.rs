@@ -390,7 +390,7 @@ impl Carry {
     /// The answer that a fault after acceptance stores in place of the true one. It must be in
     /// place before the key is settled: a request that waits for it gets this one.
     fn stored_instead(&self) -> Option<Reply> {
-        let faults = self.core.faults_at(Stage::AfterAccept, &self.attempt);
+        let faults = self.core.rules.to_come(Stage::AfterAccept, &self.attempt);
         faults.into_iter().find_map(|(_, fault)| match fault {
             ProviderFault::Respond(respond) if respond.stored => Some(self.respond(&respond)),
             _ => None,

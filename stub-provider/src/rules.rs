@@ -170,13 +170,17 @@ impl Rules {
 
     /// The provider faults that act on an attempt at a stage, with the ids of their rules.
     pub(crate) fn at(&self, stage: Stage, attempt: &Attempt) -> Vec<(u32, ProviderFault)> {
-        let found = self.read().of(attempt, |rule| match &rule.wrong {
+        self.spend(self.to_come(stage, attempt))
+    }
+
+    /// Those that would act, before they do: none is spent.
+    pub(crate) fn to_come(&self, stage: Stage, attempt: &Attempt) -> Vec<(u32, ProviderFault)> {
+        self.read().of(attempt, |rule| match &rule.wrong {
             Wrong::Provider(fault) if fault.stage() == stage && aims_at(rule, attempt) => {
                 Some((rule.id, fault.clone()))
             }
             _ => None,
-        });
-        self.spend(found)
+        })
     }
 
     /// The receipt faults of the `nth` accepted message of its intent.
