@@ -13,4 +13,4 @@ cargo build --workspace --bins
 cd browser
 npm ci --silent --no-audit --no-fund
 [ $# -gt 0 ] || set -- inbox.test.mjs report.test.mjs
-exec node --test --test-concurrency=1 "$@"
+exec node --test --test-concurrency=1 --test-timeout=60000 "$@"
