@@ -3,7 +3,11 @@
 CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
+<<<<<<< HEAD
 .PHONY: dist chaos clients soak defects table test test-real bench lint sdks
+=======
+.PHONY: chaos clients soak defects table explored test test-real bench bench-explore lint sdks
+>>>>>>> c574325 (Explore: doubts about timing, progress, whoever waits longest first; letters, actions and levels in files of their own)
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
@@ -27,6 +31,12 @@ defects:
 	python3 clients/defective/table.py page --check
 	python3 clients/defective/table.py rows
 
+# Does an exploration alone find every defect that faults can provoke, by a smallest script?
+explored:
+	@cargo build --workspace --bins
+	python3 clients/defective/explored.py page --check
+	python3 clients/defective/explored.py run
+
 table:
 	@cargo build --workspace --bins
 	python3 clients/defective/table.py whole
@@ -49,6 +59,11 @@ test-real:
 bench:
 	bash bench/stub.sh
 	scripts/toxiproxy.sh $(TOXIPROXY_VERSION) bash bench/proxy.sh
+
+# What an exploration costs against its depth; writes docs/explore-cost.md.
+bench-explore:
+	cargo build --release --workspace --bins
+	python3 bench/explore.py
 
 lint:
 	cargo fmt --all --check

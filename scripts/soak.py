@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the suite N times and compares verdicts and attempt counts from run to run.
+"""Runs the suite, or an exploration, N times and compares them from run to run.
 
     scripts/soak.py RUNS [--busy] [--verdicts] -- COMMAND…
 
-COMMAND is a `chaos-runner run …`; `--report` and `--json` are added. With --busy one process
-keeps a core busy all the while. With --verdicts a client may make more attempts in one run than in
-another. Exits 1 when two runs differ, and says where, and when a run does not exit with 0.
+COMMAND is a `chaos-runner run …`, of which verdicts and attempt counts are compared, or a
+`chaos-runner explore …`, of which each script's verdict and its place in the order are. `--report` and
+`--json` are added. With --busy one process keeps a core busy all the while. With --verdicts a client may
+make more attempts in one run than in another. Exits 1 when two runs differ, and says where, and when a
+run does not exit with 0.
 """
 
 import collections
@@ -39,6 +41,12 @@ def one_run(command, base):
     if done.returncode not in (0, 1, 3):
         print(f"the run ended with {done.returncode}: {done.stderr}", flush=True)
         return done.returncode, seen
+    scripts = report / "latest" / "scripts.tsv"
+    if scripts.exists():
+        for place, line in enumerate(scripts.read_text().splitlines(), 1):
+            script, _, verdict = line.partition("\t")
+            seen[script] = [verdict, place]
+        return done.returncode, seen
     for scenario in json.loads(result.read_text())["scenarios"]:
         seen[scenario["name"]] = [scenario["verdict"], None]
     for path in (report / "latest").glob("*/history.json"):
@@ -70,12 +78,13 @@ def main():
         if busy:
             busy.kill()
             busy.wait()
+    what, of = ("place", "scripts") if "explore" in command else ("attempts", "scenarios")
     differing = {name: kinds for name, kinds in seen.items() if len(kinds) > 1}
     for name, kinds in sorted(differing.items()):
         print(f"{name}:")
         for (verdict, count), times in kinds.most_common():
-            print(f"  {times:4} x {verdict}" + (f" attempts {count}" if counted else ""))
-    print(f"{runs} runs, exit codes {dict(codes)}, {len(seen)} scenarios, {len(differing)} differ")
+            print(f"  {times:4} x {verdict}" + (f" {what} {count}" if counted else ""))
+    print(f"{runs} runs, exit codes {dict(codes)}, {len(seen)} {of}, {len(differing)} differ")
     sys.exit(1 if differing or set(codes) != {0} else 0)
 
 

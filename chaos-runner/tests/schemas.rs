@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use chaos_runner::{audit, bug_kind, cli, explore::letter, schema};
+use chaos_runner::{audit, bug_kind, cli, explore::alphabet, schema};
 use serde_json::Value;
 
 fn repository() -> PathBuf {
@@ -44,7 +44,7 @@ fn assert_part_committed(file: &str, name: &str, part: &str) {
 
 #[test]
 fn the_letters_in_the_documentation_are_those_of_the_program() {
-    assert_part_committed("docs/explore.md", "letters", &letter::reference());
+    assert_part_committed("docs/explore.md", "letters", &alphabet::reference());
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
+    time::{Duration, Instant},
 };
 
 use clap::Args;
@@ -26,7 +27,7 @@ use crate::{
     diagnostic::FileError,
     exit_code::ExitCode,
     explore::{
-        Explored, Progress, Settings, certificate, explore, letter::Alphabet, script::Shard,
+        Explored, Progress, Settings, alphabet::Alphabet, certificate, explore, script::Shard,
     },
     report::explore as told,
     result::Rules,
@@ -34,8 +35,14 @@ use crate::{
     severity::Severity,
 };
 
+/// The most faults in a script where the user does not say.
+const DEPTH: usize = 3;
+/// The same of a script drawn at random: beyond what can be exhausted.
+const RANDOM_DEPTH: usize = 8;
 /// The most scripts at once where the user does not say.
 const BATCH: usize = 2_000;
+/// How long between two lines that tell how far it is, where there is no bar.
+const PAUSE: Duration = Duration::from_secs(10);
 /// The most that there are messages for.
 const MOST: usize = 10_000;
 
@@ -49,12 +56,17 @@ pub struct ExploreArgs {
     /// other unknown. For instance: explore -- ./send {to} {body}
     #[arg(last = true, value_name = "CMD")]
     pub command: Vec<String>,
-    /// The most faults in a script: each meets one attempt, then all is well.
-    #[arg(long, value_name = "N", default_value = "3")]
-    pub depth: NonZeroUsize,
-    /// The faults: standard, all, toxics, processes, or names of single ones, with commas between.
-    #[arg(long, value_name = "SET", default_value = "standard")]
-    pub faults: Alphabet,
+    /// Which version of the client it is, for the certificate.
+    #[arg(long, value_name = "VERSION")]
+    pub client_version: Option<String>,
+    /// The most faults in a script: each meets one attempt, then all is well [default: 3; with
+    /// --random 8].
+    #[arg(long, value_name = "N")]
+    pub depth: Option<NonZeroUsize>,
+    /// The faults: standard, all, toxics, processes, or names of single ones, with commas between
+    /// [default: standard; with --random all,toxics,processes].
+    #[arg(long, value_name = "SET")]
+    pub faults: Option<Alphabet>,
     /// Draw this many cases at random in place of all scripts: up to --depth faults for each of
     /// one to three messages, shrunk when one fails.
     #[arg(long, value_name = "CASES", num_args = 0..=1, default_missing_value = "100")]
@@ -115,17 +127,23 @@ impl ExploreArgs {
             return Err(wrong(format!("--batch {}: from 1 to {MOST}", self.batch)));
         }
         let deaf = client.policy.read_timeout.is_none();
-        let late = self
-            .faults
-            .letters()
-            .iter()
-            .find(|l| l.needs_read_timeout());
+        let alphabet = match (&self.faults, self.random) {
+            (Some(faults), _) => faults.clone(),
+            (None, None) => Alphabet::default(),
+            (None, Some(_)) => Alphabet::whole(!deaf),
+        };
+        let late = alphabet.letters().iter().find(|l| l.needs_read_timeout());
         if let (true, Some(letter)) = (deaf, late) {
             return Err(wrong(format!(
                 "--faults: {letter} comes after the client's read timeout"
             ))
             .help("say it in the client file: [policy] read-timeout = \"1s\""));
         }
+        let depth = if self.random.is_some() {
+            RANDOM_DEPTH
+        } else {
+            DEPTH
+        };
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let rules = Rules {
             known: client.known.clone(),
@@ -134,9 +152,10 @@ impl ExploreArgs {
         };
         Ok(Settings {
             client: Arc::new(client),
+            client_version: self.client_version.clone(),
             client_words,
-            alphabet: self.faults.clone(),
-            depth: self.depth.get(),
+            alphabet,
+            depth: self.depth.map_or(depth, NonZeroUsize::get),
             seed: self.seed.unwrap_or(SEED),
             jobs: self.jobs.map_or(cores, NonZeroUsize::get),
             batch: self.batch,
@@ -221,6 +240,10 @@ struct Teller {
     bar: ProgressBar,
     quiet: bool,
     done: u64,
+    total: u64,
+    began: Instant,
+    /// When it was last told how far it is, where there is no bar.
+    told: Instant,
 }
 
 impl Teller {
@@ -242,6 +265,9 @@ impl Teller {
             bar,
             quiet,
             done: 0,
+            total: 0,
+            began: Instant::now(),
+            told: Instant::now(),
         }
     }
 
@@ -249,15 +275,22 @@ impl Teller {
         match progress {
             Progress::Begins { total, directory } => {
                 self.bar.set_length(*total);
+                self.total = *total;
                 self.tell(&format!(
                     "{total} scripts; what is seen is left in {}\n",
                     directory.display()
                 ));
             }
             Progress::Level { .. } => {}
-            Progress::Batch { run, failed } => {
-                self.bar.set_position(self.done + *run as u64);
+            Progress::Running { run, failed } => {
+                self.bar.set_position(self.done + run);
                 self.bar.set_message(format!("{failed} failed"));
+                self.tell_plainly(self.done + run, *failed);
+            }
+            Progress::Again { scripts, alone } => {
+                let company = if *alone { "alone" } else { "among few" };
+                self.bar
+                    .set_message(format!("{scripts} doubtful, again {company}"));
             }
             Progress::Through(level) => {
                 self.done += level.counts.run + level.counts.covered;
@@ -270,6 +303,15 @@ impl Teller {
                 self.bar
                     .set_message(format!("again alone: {kind} ({script})"));
             }
+        }
+    }
+
+    /// How far it is, now and then, where there is no bar to see it by.
+    fn tell_plainly(&mut self, done: u64, failed: u64) {
+        if self.bar.is_hidden() && self.told.elapsed() >= PAUSE {
+            self.told = Instant::now();
+            let line = told::so_far(done, self.total, failed, self.began.elapsed());
+            self.tell(&line);
         }
     }
 

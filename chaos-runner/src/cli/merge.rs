@@ -18,6 +18,7 @@ use crate::{
     diagnostic::FileError,
     exit_code::ExitCode,
     explore::{
+        certificate::certificate,
         result::{Exploration, FORMAT},
         script::Shard,
     },
@@ -40,6 +41,9 @@ pub struct MergeArgs {
     /// Write a JSON report to this file.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Write the certificate of a whole exploration to this file.
+    #[arg(long, value_name = "FILE")]
+    pub certificate: Option<PathBuf>,
 }
 
 /// The file of an exploration.
@@ -83,6 +87,11 @@ impl MergeArgs {
             Exploration::merge(parts).map_err(|why| FileError::new("the command line", why))?;
         if let Some(path) = &self.json {
             let text = serde_json::to_string_pretty(&whole).map_err(std::io::Error::from)?;
+            fs::write(path, text + "\n")?;
+        }
+        if let Some(path) = &self.certificate {
+            let text =
+                serde_json::to_string_pretty(&certificate(&whole)).map_err(std::io::Error::from)?;
             fs::write(path, text + "\n")?;
         }
         if let Some(path) = &self.junit {

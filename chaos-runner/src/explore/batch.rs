@@ -4,7 +4,7 @@
 
 use stub_provider::{attempts::Attempts, fault::RequestKind};
 
-use super::{letter::Timing, script::Script};
+use super::{action::Timing, script::Script};
 use crate::{
     plan::{Place, Plan, PlannedFault},
     scenario::write,

@@ -3,7 +3,12 @@
 //! Owns the division into batches, the labs that run at once, and the end of the time. What is done
 //! with a batch's history is its caller's.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use super::{
     batch,
@@ -16,6 +21,9 @@ use crate::{
     run::{Error, labs::Labs},
 };
 
+/// How often it is told how far a level is.
+const TICK: Duration = Duration::from_millis(500);
+
 impl Explorer<'_> {
     /// Runs scripts in batches of up to `size`, and does `work` on each history as it comes. What
     /// was not begun before the end of the time is not among the answers.
@@ -25,7 +33,12 @@ impl Explorer<'_> {
         size: usize,
         work: Work<T>,
     ) -> Result<Vec<(Vec<Script>, Result<T, String>)>, Error> {
-        let batches = divide(scripts, size, self.settings.jobs);
+        let mut batches = divide(scripts, size, self.settings.jobs);
+        // Whoever waits longest begins first, so that a batch does not end with one that waits.
+        let timing = self.settings.timing();
+        for batch in &mut batches {
+            batch.sort_by_cached_key(|script| Reverse(script.wait(timing)));
+        }
         self.run_batches(batches, work).await
     }
 
@@ -38,7 +51,8 @@ impl Explorer<'_> {
         let mut waiting = batches.into_iter().enumerate();
         let mut running = tokio::task::JoinSet::new();
         let mut through = BTreeMap::new();
-        let mut run = 0;
+        let before = self.labs.finished();
+        let mut ticks = tokio::time::interval(TICK);
         loop {
             if self.out_of_time() && self.stop.is_none() {
                 self.stop = Some("no time was left (--max-time)".into());
@@ -56,7 +70,14 @@ impl Explorer<'_> {
                 let (labs, work) = (self.labs.clone(), Arc::clone(&work));
                 running.spawn(async move { (at, one_batch(labs, plan, scripts, work).await) });
             }
-            let Some(joined) = running.join_next().await else {
+            let joined = tokio::select! {
+                joined = running.join_next() => joined,
+                _ = ticks.tick() => {
+                    self.tell_how_far(self.labs.finished() - before);
+                    continue;
+                }
+            };
+            let Some(joined) = joined else {
                 break;
             };
             let (at, ended) = joined.map_err(|error| Error::Panic {
@@ -64,15 +85,19 @@ impl Explorer<'_> {
                 what: error.to_string(),
             })?;
             if let Some((scripts, done)) = ended? {
-                run += scripts.len();
                 through.insert(at, (scripts, done));
-                (self.told)(Progress::Batch {
-                    run,
-                    failed: self.counts.failed,
-                });
             }
         }
         Ok(through.into_values().collect())
+    }
+
+    /// Tells how many messages of a level the client has finished with; of those that are run
+    /// again there is nothing to tell.
+    fn tell_how_far(&mut self, run: u64) {
+        if !self.repeating {
+            let failed = self.counts.failed + self.failing.load(Ordering::Relaxed);
+            (self.told)(Progress::Running { run, failed });
+        }
     }
 
     fn out_of_time(&self) -> bool {

@@ -18,7 +18,11 @@ pub fn certificate(explored: &Exploration) -> Value {
             ExitCode::Violation => "fail",
             _ => "inconclusive",
         },
-        "client": { "name": explored.client, "file": explored.client_file },
+        "client": {
+            "name": explored.client,
+            "version": explored.client_version,
+            "file": explored.client_file,
+        },
         "tool": { "name": "chaos-runner", "version": explored.tool },
         "alphabet": explored.alphabet,
         "depth": explored.depth,

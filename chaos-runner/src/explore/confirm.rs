@@ -57,7 +57,7 @@ pub(super) async fn confirm(
             None => unconfirmed.push(KindFound {
                 severity: shown.finding.severity,
                 detail: shown.finding.detail.clone(),
-                ..not_seen_again(kind, shown.scripts.first(), shown.count)
+                ..not_seen_again(kind, shown.scripts.first(), shown.count.max(1))
             }),
         }
     }
@@ -131,7 +131,7 @@ async fn one(
             company,
             neighbour,
             scenario: Some(scenario),
-            ..not_seen_again(kind, Some(&script), shown.count)
+            ..not_seen_again(kind, Some(&script), shown.count.max(1))
         })));
     }
     Ok(None)

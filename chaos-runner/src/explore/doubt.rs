@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    explorer::{Explorer, LEAST_BATCH},
+    explorer::{Explorer, LEAST_BATCH, Progress},
     reading::{Came, Seen},
     script::Script,
 };
@@ -15,7 +15,7 @@ use crate::{run::Error, severity::Severity};
 /// How many doubtful scripts share a lab when they are run again.
 const FEW: usize = 16;
 /// How many doubtful scripts are run alone before the rest is taken as it is.
-const MOST_ALONE: usize = 100;
+const MOST: usize = 100;
 
 impl Explorer<'_> {
     /// Runs what was lost, or failed among many, again: fewer at once, then alone.
@@ -29,13 +29,16 @@ impl Explorer<'_> {
                 self.settings.batch
             ));
         }
+        let bad = seen.iter().filter(|one| behaves_badly(one)).count();
+        // Where many behave badly, it is not the crowd that makes them.
+        let some_behave_badly = bad <= MOST || bad * 4 <= seen.len();
         for alone in [false, true] {
-            let failed = seen.iter().filter(|one| has_failed(one)).count();
-            // Where many fail, it is not the crowd that makes them.
-            let some_fail = failed <= MOST_ALONE || failed * 4 <= seen.len();
+            // What failed among few as well is believed; what is lost there too is run alone.
+            let is_doubtful =
+                |one: &&Seen| is_lost(one) || (!alone && some_behave_badly && behaves_badly(one));
             let mut doubtful: Vec<Script> = seen
                 .iter()
-                .filter(|one| is_lost(one) || (some_fail && has_failed(one)))
+                .filter(is_doubtful)
                 .map(|one| one.script.clone())
                 .collect();
             if doubtful.is_empty() || self.stop.is_some() || self.labs.is_cancelled() {
@@ -43,8 +46,12 @@ impl Explorer<'_> {
             }
             let size = if alone { 1 } else { FEW };
             if alone {
-                doubtful.truncate(MOST_ALONE);
+                doubtful.truncate(MOST);
             }
+            (self.told)(Progress::Again {
+                scripts: doubtful.len(),
+                alone,
+            });
             let retried: BTreeMap<Script, Seen> = self
                 .read_all(doubtful, size)
                 .await?
@@ -60,14 +67,11 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// Takes what a script showed among fewer in place of what it showed among many. A message that
-    /// was harmed stays harmed: only bad manners can be the work of a busy machine.
+    /// Takes what a script showed among fewer in place of what it showed among many.
     fn reconsider(&mut self, one: &mut Seen, again: &Seen) {
         match (&one.came, &again.came) {
             (Came::Lost(_), _) | (Came::Fail(_), Came::Fail(_)) => *one = again.clone(),
-            (Came::Fail(findings), Came::Pass)
-                if findings.iter().all(|f| f.severity <= Severity::Policy) =>
-            {
+            (Came::Fail(_), Came::Pass) => {
                 self.unsteady += 1;
                 *one = again.clone();
             }
@@ -80,6 +84,11 @@ fn is_lost(one: &Seen) -> bool {
     matches!(one.came, Came::Lost(_))
 }
 
-fn has_failed(one: &Seen) -> bool {
-    matches!(one.came, Came::Fail(_))
+/// Whether it failed by bad manners alone. A message that was harmed stays harmed, however busy the
+/// machine was.
+fn behaves_badly(one: &Seen) -> bool {
+    match &one.came {
+        Came::Fail(findings) => findings.iter().all(|f| f.severity <= Severity::Policy),
+        Came::Pass | Came::Lost(_) => false,
+    }
 }

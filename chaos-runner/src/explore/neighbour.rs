@@ -2,10 +2,7 @@
 //!
 //! Owns which they are, and which of those that pass is the nearest. Pure.
 
-use super::{
-    letter::{Alphabet, Letter},
-    script::Script,
-};
+use super::{alphabet::Alphabet, letter::Letter, script::Script};
 
 /// A script that differs from a failing one in one place.
 #[derive(Clone, Debug, PartialEq, Eq)]

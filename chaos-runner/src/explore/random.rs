@@ -6,10 +6,7 @@
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
-use super::{
-    letter::{Alphabet, Letter},
-    script::Script,
-};
+use super::{alphabet::Alphabet, letter::Letter, script::Script};
 
 /// The most messages in one case.
 const MESSAGES: usize = 3;

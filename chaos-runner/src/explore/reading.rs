@@ -11,7 +11,7 @@ use crate::{
     diagnosis::{Facts, Finding, Judged, Standing, diagnose_each},
     history::view::View,
     intent::Outcome,
-    judgement::standing,
+    judgement::{doubtful, standing},
     reach::reach,
     result::Rules,
 };
@@ -47,19 +47,30 @@ pub struct Reading {
     pub together: Vec<Finding>,
 }
 
+impl Reading {
+    /// In how many scripts the client did something wrong.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        let failed = |one: &&Seen| matches!(one.came, Came::Fail(_));
+        self.each.iter().filter(failed).count() as u64
+    }
+}
+
 /// Reads the history of a batch. `facts` are the controls of the narrower kinds.
 #[must_use]
 pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rules) -> Reading {
+    let view = &judged.view;
     let mut found = diagnose_each(facts, judged);
     for finding in found.values_mut().flatten() {
-        finding.standing = standing(finding, &[], rules);
+        finding.standing = standing(finding, &[], rules, view);
     }
-    let mut counting = |intent: Option<usize>| -> Vec<Finding> {
+    // What counts, and why something else that was seen is no proof.
+    let mut of = |intent: Option<usize>| -> (Vec<Finding>, Option<String>) {
         let mut findings = found.remove(&intent).unwrap_or_default();
+        let doubt = findings.iter().find_map(doubtful);
         findings.retain(|finding| finding.standing == Standing::Counts);
-        findings
+        (findings, doubt)
     };
-    let view = &judged.view;
     let mut missing: BTreeMap<usize, String> = BTreeMap::new();
     for fault in reach(view).missing {
         if let Some(intent) = fault.intent {
@@ -69,10 +80,11 @@ pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rule
     let each = (1..)
         .zip(scripts)
         .map(|(intent, script)| {
-            let findings = counting(Some(intent));
+            let (findings, doubt) = of(Some(intent));
+            let said_nothing = nothing_to_say(view, intent, missing.remove(&intent));
             let came = if !findings.is_empty() {
                 Came::Fail(findings)
-            } else if let Some(why) = nothing_to_say(view, intent, missing.remove(&intent)) {
+            } else if let Some(why) = doubt.or(said_nothing) {
                 Came::Lost(why)
             } else {
                 Came::Pass
@@ -86,7 +98,7 @@ pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rule
         .collect();
     Reading {
         each,
-        together: counting(None),
+        together: of(None).0,
     }
 }
 

@@ -6,7 +6,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{letter::Alphabet, script::Script, script::Shard};
+use super::{
+    alphabet::Alphabet,
+    script::{Script, Shard},
+};
 use crate::{bug_kind::BugKind, exit_code::ExitCode, severity::Severity};
 
 /// The version of the format; a reader refuses a higher one.
@@ -21,6 +24,9 @@ pub struct Exploration {
     pub tool: String,
     /// The client's name.
     pub client: String,
+    /// Which version of the client, where the caller said so.
+    #[serde(default)]
+    pub client_version: Option<String>,
     /// FNV-1a of the client file, in hexadecimal: which settings were explored.
     pub client_file: String,
     /// The words that choose the client on the command line.
@@ -178,6 +184,10 @@ impl Exploration {
         for part in parts {
             for (what, same) in [
                 ("client", part.client == whole.client),
+                (
+                    "version of the client",
+                    part.client_version == whole.client_version,
+                ),
                 ("client file", part.client_file == whole.client_file),
                 ("alphabet", part.alphabet == whole.alphabet),
                 ("depth", part.depth == whole.depth),
@@ -199,10 +209,16 @@ impl Exploration {
         }
         whole.kinds = joined(std::mem::take(&mut whole.kinds));
         whole.unconfirmed = joined(std::mem::take(&mut whole.unconfirmed));
-        let kinds = &whole.kinds;
-        whole
-            .unconfirmed
-            .retain(|u| !kinds.iter().any(|k| k.kind == u.kind));
+        // What came back in one part is believed of the others too.
+        let kinds = &mut whole.kinds;
+        whole.unconfirmed.retain(|unconfirmed| {
+            let known = kinds.iter_mut().find(|k| k.kind == unconfirmed.kind);
+            if let Some(known) = known {
+                known.scripts = scripts(known, unconfirmed);
+                return false;
+            }
+            true
+        });
         let missing: Vec<String> = (1..=of)
             .filter(|index| !present.contains(index))
             .map(|index| Shard { index, of }.to_string())
@@ -236,13 +252,22 @@ impl Exploration {
     }
 }
 
+/// In how many scripts a kind showed in two parts. What shows in no script alone is one thing.
+fn scripts(one: &KindFound, other: &KindFound) -> u64 {
+    if one.script.is_empty() && other.script.is_empty() {
+        one.scripts.max(other.scripts)
+    } else {
+        one.scripts + other.scripts
+    }
+}
+
 /// One entry for each kind, with the smallest of its scripts, ordered by those.
 fn joined(found: Vec<KindFound>) -> Vec<KindFound> {
     let mut by_kind: BTreeMap<BugKind, KindFound> = BTreeMap::new();
     for kind in found {
         match by_kind.get_mut(&kind.kind) {
             Some(known) => {
-                let scripts = known.scripts + kind.scripts;
+                let scripts = scripts(known, &kind);
                 let severity = known.severity.max(kind.severity);
                 if (kind.company, &kind.script) < (known.company, &known.script) {
                     *known = kind;
@@ -270,6 +295,7 @@ mod tests {
             explore_format: FORMAT,
             tool: "0.0.0".into(),
             client: "a".into(),
+            client_version: None,
             client_file: "0".into(),
             client_words: Vec::new(),
             alphabet: Alphabet::default(),

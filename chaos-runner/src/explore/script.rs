@@ -3,11 +3,11 @@
 //! Owns [`Script`] with its order (shorter first), its name and its hash, which decides the
 //! [`Shard`].
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{cmp::Ordering, fmt, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::letter::Letter;
+use super::{action::Timing, letter::Letter};
 
 /// The faults of attempts 1, 2, 3… of one message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +59,12 @@ impl Script {
     #[must_use]
     pub fn is_exclusive(&self) -> bool {
         self.0.iter().any(|letter| letter.is_exclusive())
+    }
+
+    /// How long its faults keep its message from going on, at least.
+    #[must_use]
+    pub fn wait(&self, timing: Timing) -> Duration {
+        self.0.iter().map(|letter| letter.wait(timing)).sum()
     }
 
     /// A name that is fit for a file.

@@ -6,7 +6,7 @@
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 
-use super::{letter::Alphabet, script::Script};
+use super::{alphabet::Alphabet, script::Script};
 
 /// All scripts of 1 to `depth` faults over an alphabet.
 #[derive(Clone, Debug, PartialEq, Eq)]

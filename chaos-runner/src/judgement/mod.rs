@@ -118,12 +118,7 @@ fn result(
         (Ran::Observed(history), Some(judged)) => {
             let expected = &history.expect.findings;
             for finding in &mut findings {
-                finding.standing = standing(finding, expected, rules);
-                if finding.standing == Standing::Counts
-                    && let Some(starved_us) = doubt(finding, &judged.view)
-                {
-                    finding.standing = Standing::Doubtful { starved_us };
-                }
+                finding.standing = standing(finding, expected, rules, &judged.view);
             }
             let caught: BTreeSet<&str> = findings.iter().map(|f| f.kind.as_str()).collect();
             missed = expected
@@ -166,7 +161,13 @@ fn result(
     }
 }
 
-pub(crate) fn standing(finding: &Finding, expected: &[String], rules: &Rules) -> Standing {
+/// Whether a finding counts against the client.
+pub(crate) fn standing(
+    finding: &Finding,
+    expected: &[String],
+    rules: &Rules,
+    view: &View<'_>,
+) -> Standing {
     if expected.iter().any(|id| id == finding.kind.as_str()) {
         Standing::Expected
     } else if finding.severity < rules.min_severity || finding.severity == Severity::Note {
@@ -176,6 +177,8 @@ pub(crate) fn standing(finding: &Finding, expected: &[String], rules: &Rules) ->
         && finding.severity <= finding.kind.severity()
     {
         Standing::Known(known.reason.clone())
+    } else if let Some(starved_us) = doubt(finding, view) {
+        Standing::Doubtful { starved_us }
     } else {
         Standing::Counts
     }
@@ -191,7 +194,13 @@ const STARVED_US: u64 = 150_000;
 /// How long the client was without a processor while a finding came about that rests on when it
 /// did what; `None` where that was too short to matter, or the finding rests on facts.
 fn doubt(finding: &Finding, view: &View<'_>) -> Option<u64> {
-    let delivered_once = || view.intents().all(|i| view.deliveries(i.number).len() < 2);
+    let delivered_once = || {
+        let once = |number| view.deliveries(number).len() < 2;
+        match finding.intents.as_slice() {
+            [] => view.intents().all(|i| once(i.number)),
+            concerned => concerned.iter().all(|number| once(*number)),
+        }
+    };
     let rests_on_time = finding.kind.rests_on_time()
         // Delivered once, where the time for it was over.
         || finding.kind == BugKind::DuplicateDelivery && delivered_once();
@@ -212,7 +221,7 @@ fn doubt(finding: &Finding, view: &View<'_>) -> Option<u64> {
 }
 
 /// What a finding that proves nothing means for the scenario.
-fn doubtful(finding: &Finding) -> Option<String> {
+pub(crate) fn doubtful(finding: &Finding) -> Option<String> {
     let Standing::Doubtful { starved_us } = finding.standing else {
         return None;
     };

@@ -52,6 +52,19 @@ pub fn level(level: &Level) -> String {
     line
 }
 
+/// One line in the midst of an exploration: how far it is, and how long it may still take.
+#[must_use]
+pub fn so_far(done: u64, total: u64, failed: u64, took: Duration) -> String {
+    let per_second = rate(done, took);
+    #[expect(clippy::cast_precision_loss, reason = "a time for people")]
+    let left = total.saturating_sub(done) as f64 / per_second.max(0.1);
+    let left = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
+    format!(
+        "            {done} of {total} scripts, {per_second:.0} a second, about {} left, {failed} failed\n",
+        time(Duration::from_secs(left.as_secs())),
+    )
+}
+
 fn rate(scripts: u64, took: Duration) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
     let scripts = scripts as f64;

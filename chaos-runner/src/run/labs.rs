@@ -8,7 +8,7 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 
 use tokio_util::sync::CancellationToken;
@@ -57,6 +57,7 @@ impl Labs {
             directory: directory::create(base, jiff::Timestamp::now())?,
             // A run that fails stops its labs, and is not interrupted for that.
             cancel: cancel.child_token(),
+            finished: Arc::default(),
         }))
     }
 
@@ -85,6 +86,12 @@ impl Labs {
     #[must_use]
     pub fn directory_of(&self, scenario: &str) -> PathBuf {
         directory::of_scenario(&self.0.directory, scenario)
+    }
+
+    /// How many messages the client has finished with so far.
+    #[must_use]
+    pub fn finished(&self) -> u64 {
+        self.0.finished.load(Ordering::Relaxed)
     }
 
     /// Whether the run is to stop.

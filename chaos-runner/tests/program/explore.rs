@@ -81,6 +81,51 @@ fn what_shows_in_company_only_is_found_and_said_to_be_so() {
         .says("8 messages at once");
 }
 
+/// What was found, without what differs from time to time.
+fn findings(report: &serde_json::Value) -> Vec<serde_json::Value> {
+    let kinds = report["kinds"].as_array().expect("a list");
+    let told = [
+        "kind",
+        "severity",
+        "script",
+        "company",
+        "scripts",
+        "neighbour",
+    ];
+    let plain = |found: &serde_json::Value| {
+        let fields = told.map(|field| (field.to_owned(), found[field].clone()));
+        serde_json::Value::Object(fields.into_iter().collect())
+    };
+    kinds.iter().map(plain).collect()
+}
+
+#[test]
+fn four_parts_joined_are_the_whole_finding_for_finding() {
+    // One defect that shows in half of all scripts, and one that shows in a single one of them.
+    for env in [
+        "COURIER_KEY = \"fresh\"",
+        "COURIER_PLANT = \"503 reset 500\"",
+    ] {
+        let bench = Bench::new(&with_env(env));
+        let explore = ["explore", "--depth", "3", "--faults", FAULTS];
+        let whole = explored(&bench.run(&explore).ends_with(1));
+        let mut parts = Vec::new();
+        for part in 1..=4 {
+            let (shard, directory) = (format!("{part}/4"), format!("parts/{part}"));
+            let own = ["--shard", &shard, "--report", &directory];
+            bench.run(&[&explore[..], &own[..]].concat());
+            parts.push(directory);
+        }
+        let mut merge = vec!["merge", "--json", "whole.json"];
+        merge.extend(parts.iter().map(String::as_str));
+        bench.run(&merge).ends_with(1);
+        let merged = fs::read(bench.path().join("whole.json")).expect("a report");
+        let merged: serde_json::Value = serde_json::from_slice(&merged).expect("JSON");
+        assert_eq!(findings(&merged), findings(&whole), "{env}");
+        assert_eq!(merged["counts"], whole["counts"], "{env}");
+    }
+}
+
 #[test]
 fn the_parts_of_an_exploration_are_joined_and_a_missing_one_is_no_pass() {
     let bench = Bench::new(SENDER);
@@ -163,4 +208,40 @@ fn the_parts_of_a_run_are_joined_and_a_missing_one_is_no_pass() {
         .run(&["merge", "parts/1"])
         .ends_with(3)
         .says("this part of the run is missing");
+}
+
+#[test]
+fn a_seed_explores_the_same_scripts_in_the_same_order_with_the_same_verdicts() {
+    let bench = Bench::new(&with_env("COURIER_KEY = \"fresh\""));
+    let explore = ["explore", "--depth", "2", "--faults", FAULTS];
+    let told = |seed: &str| {
+        let run = bench.run(&[&explore[..], &["--seed", seed]].concat());
+        fs::read_to_string(run.ends_with(1).latest.join("scripts.tsv")).expect("every script")
+    };
+    let (one, again, other) = (told("7"), told("7"), told("8"));
+    assert_eq!(one, again);
+    assert_ne!(one, other, "another seed has another order");
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    assert_eq!(sorted(&one), sorted(&other));
+}
+
+#[test]
+fn a_case_at_random_is_shrunk_to_the_fault_that_it_takes() {
+    let bench = Bench::new(&with_env("COURIER_PLANT = \"503 reset\""));
+    let run = bench
+        .run(&[
+            "explore", "--random", "40", "--seed", "3", "--depth", "6", "--faults", FAULTS,
+        ])
+        .ends_with(1);
+    let report = explored(&run);
+    // The change of the key that the two faults provoke, and nothing that came with it.
+    let smallest = &report["kinds"][0];
+    assert_eq!(smallest["kind"], "ambiguous-as-failed");
+    let letters = ["unavailable", "reset-before"];
+    assert_eq!(smallest["script"], serde_json::json!(letters));
+    assert_eq!(smallest["beside"], serde_json::json!([]));
 }

@@ -22,7 +22,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     net::SocketAddr,
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
@@ -76,6 +76,8 @@ pub struct Shared {
     pub directory: PathBuf,
     /// Cancelled when the run is to stop.
     pub cancel: CancellationToken,
+    /// How many messages the client has finished with, over all labs.
+    pub finished: Arc<AtomicU64>,
 }
 
 /// What came of a lab.

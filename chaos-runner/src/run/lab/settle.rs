@@ -4,6 +4,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
@@ -204,7 +205,11 @@ impl Lab {
 
     /// Notes what the client believes of an intent.
     pub(super) fn believe(&mut self, intent: usize, outcome: Outcome, attempts: Option<u32>) {
-        if self.beliefs.insert(intent, (outcome, attempts)) != Some((outcome, attempts)) {
+        let before = self.beliefs.insert(intent, (outcome, attempts));
+        if outcome.is_final() && !before.is_some_and(|(before, _)| before.is_final()) {
+            self.shared.finished.fetch_add(1, Ordering::Relaxed);
+        }
+        if before != Some((outcome, attempts)) {
             self.last_activity = Instant::now();
             self.recorder.record(EventKind::Believed {
                 intent,
