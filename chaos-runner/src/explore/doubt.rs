@@ -32,10 +32,15 @@ impl Explorer<'_> {
         let bad = seen.iter().filter(|one| behaves_badly(one)).count();
         // Where many behave badly, it is not the crowd that makes them.
         let some_behave_badly = bad <= MOST || bad * 4 <= seen.len();
+        let depth = self.settings.depth;
         for alone in [false, true] {
             // What failed among few as well is believed; what is lost there too is run alone.
-            let is_doubtful =
-                |one: &&Seen| is_lost(one) || (!alone && some_behave_badly && behaves_badly(one));
+            // Whether a script is extended must not depend on how busy the machine was.
+            let is_doubtful = |one: &&Seen| {
+                is_lost(one)
+                    || (!alone && some_behave_badly && behaves_badly(one))
+                    || (one.gave_up && one.attempts > one.script.len() && one.script.len() < depth)
+            };
             let mut doubtful: Vec<Script> = seen
                 .iter()
                 .filter(is_doubtful)
@@ -75,6 +80,7 @@ impl Explorer<'_> {
                 self.unsteady += 1;
                 *one = again.clone();
             }
+            (Came::Pass, Came::Pass | Came::Fail(_)) if one.gave_up => *one = again.clone(),
             _ => {}
         }
     }

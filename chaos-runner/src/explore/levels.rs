@@ -211,6 +211,7 @@ impl Explorer<'_> {
                 Err(why) => all.extend(scripts.into_iter().map(|script| Seen {
                     script,
                     attempts: 0,
+                    gave_up: false,
                     came: Came::Lost(why.clone()),
                 })),
             }

@@ -3,9 +3,9 @@
 //! Owns [`Reading`]: the existing checks and diagnosis, asked for each message apart. Pure. A script
 //! of which nothing can be said is lost, never passed.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
-use super::script::Script;
+use super::{action::Timing, script::Script};
 use crate::{
     checks::waits_as_told,
     diagnosis::{Facts, Finding, Judged, Standing, diagnose_each},
@@ -34,6 +34,9 @@ pub struct Seen {
     pub script: Script,
     /// How many requests for its message came.
     pub attempts: usize,
+    /// Whether the client may have given up waiting for what a fault had for it, as on a busy
+    /// machine: what it did next was then no answer to the fault.
+    pub gave_up: bool,
     /// What came of it.
     pub came: Came,
 }
@@ -92,6 +95,7 @@ pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rule
             Seen {
                 script: script.clone(),
                 attempts: view.tries(intent).len(),
+                gave_up: may_have_given_up(view, intent, script),
                 came,
             }
         })
@@ -100,6 +104,30 @@ pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rule
         each,
         together: of(None).0,
     }
+}
+
+/// Whether a request came so late after another one that the client may have waited in vain for
+/// what the fault had for it.
+fn may_have_given_up(view: &View<'_>, intent: usize, script: &Script) -> bool {
+    let policy = &view.history.client.policy;
+    let Some(patience) = policy.read_timeout.map(|span| span.0) else {
+        return false;
+    };
+    let timing = Timing {
+        read_timeout: Some(patience),
+    };
+    let pause = policy
+        .backoff
+        .as_ref()
+        .map_or(Duration::ZERO, |backoff| backoff.cap.0);
+    let late = (patience * 9 / 10).max(pause);
+    let tries = view.tries(intent);
+    let pairs = tries.iter().zip(tries.iter().skip(1));
+    pairs.zip(&script.0).any(|((this, next), letter)| {
+        let gap = next.arrived.at_us.saturating_sub(this.arrived.at_us);
+        let gap = Duration::from_micros(gap);
+        !letter.is_exclusive() && gap >= letter.wait(timing) + late
+    })
 }
 
 /// Why nothing can be said of a message of which nothing wrong was seen.
