@@ -4,10 +4,14 @@ CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
 <<<<<<< HEAD
+<<<<<<< HEAD
 .PHONY: dist chaos clients soak defects table test test-real bench lint sdks
 =======
 .PHONY: chaos clients soak defects table explored test test-real bench bench-explore lint sdks
 >>>>>>> c574325 (Explore: doubts about timing, progress, whoever waits longest first; letters, actions and levels in files of their own)
+=======
+.PHONY: chaos clients soak defects table explored test test-real mutants bench bench-explore lint sdks
+>>>>>>> a70ea27 (Checks: a test for each bound; make mutants)
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
@@ -54,6 +58,12 @@ test:
 # Real parts: a PostgreSQL server and a Toxiproxy server, installed where they are missing.
 test-real:
 	scripts/postgres.sh scripts/toxiproxy.sh $(TOXIPROXY_VERSION) scripts/test-real.sh
+
+# Is there a test that fails when a check is wrong? Each small change to the checks, one at a time:
+# what survives is in target/mutants.out. make mutants ARGS="--shard 0/8", or --file for a part.
+mutants:
+	@cargo mutants --version >/dev/null 2>&1 || cargo install cargo-mutants --locked
+	cargo mutants --package chaos-runner --output target $(ARGS) -- --lib
 
 # Ratios against a bare server and a real Toxiproxy, each pair in one run.
 bench:

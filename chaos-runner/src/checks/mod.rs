@@ -324,4 +324,20 @@ mod tests {
         let history = tale("empty", 1).given(|h| h.events.clear()).history;
         assert_eq!(observe(&View::new(&history)).0, []);
     }
+
+    #[test]
+    fn the_reference_names_every_kind_that_a_time_proves_and_its_figures() {
+        let text = timing_reference();
+        for words in [
+            "| `retry-after-ignored`, `retry-after-misread` | a request that arrived sooner",
+            "asked for | 5 ms |",
+            "had expired | 50 ms |",
+            "the client took it | 10 ms |",
+            "probability of at most\n1e-6, in a run of the standard suite of at most 1e-5.",
+            "| `no-jitter` | full, equal or decorrelated jitter",
+            "| `no-backoff` | 50 ms | 200 ms |",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+    }
 }

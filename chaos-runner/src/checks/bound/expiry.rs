@@ -61,7 +61,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::history::{History, builder::tale};
+    use crate::history::{EventKind, History, builder::tale};
 
     fn retried_after(millis: u64) -> History {
         // The expiry is written when the intent is submitted.
@@ -95,5 +95,54 @@ mod tests {
     fn a_message_without_expiry_decides_nothing() {
         let history = tale("ever", 1).ask(1, Some("k")).accept().all_sent();
         assert!(!check(&View::new(&history)).undecided.is_empty());
+    }
+
+    /// The connection of the second request was opened so long after the expiry, in microseconds.
+    fn opened_after_expiry(late_us: u64) -> History {
+        let mut history = retried_after(1_200);
+        let opened = history
+            .events
+            .iter()
+            .rfind(|e| matches!(e.kind, EventKind::ConnectionOpened { .. }))
+            .expect("a connection")
+            .at_us;
+        for event in &mut history.events {
+            if let EventKind::Submitted { expires_at_us, .. } = &mut event.kind {
+                *expires_at_us = Some(opened - late_us);
+            }
+        }
+        history
+    }
+
+    #[test]
+    fn a_request_may_be_on_its_way_for_as_long_as_is_tolerated_and_no_longer() {
+        let seen = |late_us| check(&View::new(&opened_after_expiry(late_us)));
+        assert_eq!(seen(50_000), Observed::default());
+        assert_eq!(seen(50_001).symptoms.len(), 1);
+    }
+
+    #[test]
+    fn a_connection_that_was_opened_in_time_may_be_slow_to_carry_its_first_request_only() {
+        let mut slow = retried_after(1_200);
+        for event in &mut slow.events {
+            if matches!(
+                event.kind,
+                EventKind::ConnectionOpened { connection: 2, .. }
+            ) {
+                event.at_us = 500_000;
+            }
+        }
+        assert_eq!(check(&View::new(&slow)), Observed::default());
+        for event in &mut slow.events {
+            if let EventKind::Attempt {
+                attempt: 2,
+                nth_on_connection,
+                ..
+            } = &mut event.kind
+            {
+                *nth_on_connection = 2;
+            }
+        }
+        assert_eq!(check(&View::new(&slow)).symptoms.len(), 1);
     }
 }

@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
     use crate::history::{
-        History,
+        EventKind, History, Submission,
         builder::{delay, tale},
     };
 
@@ -123,5 +123,97 @@ mod tests {
     fn two_milliseconds_of_apparent_overlap_decide_nothing() {
         let seen = check(&View::new(&slow(0, End::Answered)));
         assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+
+    fn kinds(history: &History) -> Vec<SymptomKind> {
+        check(&View::new(history))
+            .symptoms
+            .into_iter()
+            .map(|s| s.kind)
+            .collect()
+    }
+
+    #[test]
+    fn one_of_several_workers_is_told_from_a_single_one() {
+        let mut history = slow(100, End::Answered);
+        history.client.workers = 2;
+        assert_eq!(
+            kinds(&history),
+            [SymptomKind::WorkedOnTwice {
+                faulted: true,
+                several_workers: true
+            }]
+        );
+    }
+
+    #[test]
+    fn what_was_submitted_twice_or_cannot_be_told_apart_is_not_judged() {
+        let mut twice = slow(100, End::Answered);
+        for event in &mut twice.events {
+            if let EventKind::Submitted { submission, .. } = &mut event.kind {
+                *submission = Submission::Duplicate;
+            }
+        }
+        assert_eq!(kinds(&twice), []);
+        let mut alike = slow(100, End::Answered);
+        let mut twin = alike.intents[0].clone();
+        twin.number = 2;
+        twin.id = "its-twin".into();
+        alike.intents.push(twin);
+        assert_eq!(kinds(&alike), []);
+    }
+
+    /// Two requests for one intent without any fault: the second comes before the first's answer
+    /// leaves, or so long after.
+    fn quiet(workers: u32, first: u16, after: Option<u64>) -> History {
+        let tale = tale("quiet", 1)
+            .given(|h| h.client.workers = workers)
+            .ask(1, Some("k"));
+        let tale = match after {
+            Some(millis) => tale.deliver().answer(first).wait(millis).ask(1, Some("k")),
+            None => tale.ask(1, Some("k")).of(1).deliver().answer(first).of(2),
+        };
+        tale.replay(1).answer(201).all_sent()
+    }
+
+    #[test]
+    fn without_any_fault_no_client_has_cause_to_let_go_of_the_first() {
+        assert_eq!(
+            kinds(&quiet(1, 201, None)),
+            [SymptomKind::WorkedOnTwice {
+                faulted: false,
+                several_workers: false
+            }]
+        );
+    }
+
+    #[test]
+    fn a_worker_that_asks_again_for_what_another_has_done_took_the_same_row() {
+        assert_eq!(
+            kinds(&quiet(2, 201, Some(50))),
+            [SymptomKind::WorkedOnTwice {
+                faulted: false,
+                several_workers: true
+            }]
+        );
+        // A single worker took it again by itself, and after an error there was cause to.
+        assert_eq!(kinds(&quiet(1, 201, Some(50))), []);
+        assert_eq!(kinds(&quiet(2, 503, Some(50))), []);
+        // With a fault about, it may have been told to.
+        let mut faulted = tale("faulted", 2)
+            .given(|h| h.client.workers = 2)
+            .ask(2, Some("l"))
+            .refuse(503)
+            .ask(2, Some("l"))
+            .accept()
+            .ask(1, Some("k"))
+            .accept()
+            .wait(50)
+            .ask(1, Some("k"))
+            .replay(3)
+            .answer(201)
+            .all_sent();
+        faulted.client.workers = 2;
+        assert_eq!(kinds(&faulted), []);
     }
 }

@@ -87,4 +87,38 @@ mod tests {
         let seen = check(&View::new(&history));
         assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
     }
+
+    #[test]
+    fn a_key_is_good_up_to_the_last_instant() {
+        let mut history = retried_after(997);
+        let arrivals: Vec<u64> = View::new(&history)
+            .tries(1)
+            .iter()
+            .map(|a| a.arrived.at_us)
+            .collect();
+        history.provider.retention_us = arrivals[1] - arrivals[0];
+        assert_eq!(check(&View::new(&history)), Observed::default());
+        history.provider.retention_us -= 1;
+        assert_eq!(check(&View::new(&history)).symptoms.len(), 1);
+    }
+
+    #[test]
+    fn another_key_no_key_and_another_provider_are_no_use_of_the_old_key() {
+        let again = |first: Option<&str>, second: Option<&str>, provider: u8| {
+            tale("retention", 1)
+                .given(|h| h.provider.retention_us = 1_000_000)
+                .ask(1, first)
+                .refuse(429)
+                .wait(2_000)
+                .at_provider(provider)
+                .ask(1, second)
+                .accept()
+                .all_sent()
+        };
+        let seen = |history: &History| check(&View::new(history)).symptoms.len();
+        assert_eq!(seen(&again(Some("k"), Some("k"), 1)), 1);
+        assert_eq!(seen(&again(Some("k"), Some("l"), 1)), 0);
+        assert_eq!(seen(&again(Some("k"), Some("k"), 2)), 0);
+        assert_eq!(seen(&again(None, None, 1)), 0);
+    }
 }

@@ -100,7 +100,7 @@ pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
                 retry.cause,
                 Cause::Refusal | Cause::LateRefusal | Cause::ServerError | Cause::InFlight
             );
-            if !own || retry.resend {
+            if !own {
                 continue;
             }
             judged = true;
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::history::{
         History,
-        builder::{backoff, respond, tale},
+        builder::{Tale, backoff, respond, tale},
     };
 
     const DATE: (&str, &str) = ("date", "Sun, 06 Nov 1994 08:49:37 GMT");
@@ -294,5 +294,145 @@ mod tests {
             .settle();
         let seen = check(&View::new(&history));
         assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+
+    fn form(value: &str) -> Option<Form> {
+        let answer = |headers: &[(&str, &str)]| Answer {
+            status: 429,
+            headers: headers
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            body: crate::history::Payload::Text(String::new()),
+        };
+        assert_eq!(Form::of(&answer(&[DATE])), None);
+        Form::of(&answer(&[DATE, ("Retry-After", value)]))
+    }
+
+    #[test]
+    fn every_form_is_read_for_what_it_is() {
+        for (value, read) in [
+            ("1", Form::Seconds(1)),
+            (" 3599 ", Form::Seconds(3_599)),
+            ("3600", Form::Huge(3_600)),
+            ("99999999999999999999", Form::Huge(u64::MAX)),
+            ("0", Form::Odd),
+            ("", Form::Odd),
+            ("soon", Form::Odd),
+            ("-5", Form::Odd),
+            // `Date` has no fractions: a second less than what is written is sure.
+            ("Sun, 06 Nov 1994 08:49:38 GMT", Form::Odd),
+            ("Sun, 06 Nov 1994 08:49:39 GMT", Form::Future(1_000_000)),
+            ("Sun, 06 Nov 1994 09:49:37 GMT", Form::Future(3_599_000_000)),
+            ("Sun, 06 Nov 1994 09:49:38 GMT", Form::Huge(3_600)),
+            ("Sun, 06 Nov 1994 08:49:36 GMT", Form::Odd),
+        ] {
+            assert_eq!(form(value), Some(read), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn a_timer_may_be_five_milliseconds_early_and_no_more() {
+        // A request and its answer take three.
+        assert_eq!(kinds(&answered("2", 1_992)), []);
+        assert_eq!(kinds(&answered("2", 1_991)), [SymptomKind::CameBackEarly]);
+        assert_eq!(kinds(&answered("86400", 192)), []);
+        assert_eq!(
+            kinds(&answered("86400", 191)),
+            [SymptomKind::RetryAfterMisread { early: true }]
+        );
+    }
+
+    #[test]
+    fn what_says_nothing_may_be_waited_for_two_seconds_beyond_the_cap_and_no_longer() {
+        assert_eq!(kinds(&answered("soon", 2_197)), []);
+        assert_eq!(
+            kinds(&answered("soon", 2_198)),
+            [SymptomKind::RetryAfterMisread { early: false }]
+        );
+    }
+
+    #[test]
+    fn a_client_that_was_killed_meanwhile_may_come_back_at_once() {
+        let history = tale("killed", 1)
+            .ask(1, Some("k"))
+            .answer_with(429, &[("retry-after", "2")])
+            .kill()
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent();
+        let seen = check(&View::new(&history));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+
+    /// Answered with a date that a fault has set so far ahead; the header says two seconds.
+    fn set_ahead(fault: ProviderFault, wait: u64) -> Vec<SymptomKind> {
+        let history = tale("date", 1)
+            .given(|h| h.client.policy.backoff = Some(backoff(50, 200)))
+            .ask(1, Some("k"))
+            .suffer(Action::Provider(fault))
+            .answer_with(
+                429,
+                &[DATE, ("retry-after", "Sun, 06 Nov 1994 08:49:39 GMT")],
+            )
+            .wait(wait)
+            .ask(1, Some("k"))
+            .accept()
+            .all_sent();
+        kinds(&history)
+    }
+
+    #[test]
+    fn a_date_that_a_fault_has_set_is_known_exactly() {
+        let span = |millis| Some(stub_provider::duration::Span::from_millis(millis));
+        let by_respond = |millis| {
+            let Action::Provider(ProviderFault::Respond(respond)) =
+                respond(stub_provider::fault::Stage::BeforeAccept, 429)
+            else {
+                panic!("a respond fault");
+            };
+            ProviderFault::Respond(stub_provider::fault::Respond {
+                retry_after_date: span(millis),
+                ..respond
+            })
+        };
+        let by_limit = |millis| {
+            ProviderFault::RateLimit(stub_provider::fault::RateLimit {
+                retry_after: None,
+                retry_after_date: span(millis),
+                retry_after_raw: None,
+            })
+        };
+        let early = [SymptomKind::RetryAfterMisread { early: true }];
+        for fault in [by_respond(1_900), by_limit(1_900)] {
+            assert_eq!(set_ahead(fault.clone(), 1_500), early);
+            assert_eq!(set_ahead(fault, 1_900), []);
+        }
+        // None is set: the header's word is all there is.
+        assert_eq!(set_ahead(by_respond(0), 1_500), []);
+        assert_eq!(set_ahead(by_respond(0), 500), early);
+    }
+
+    /// Answered with `value`, and pending for so many milliseconds more when the run ends.
+    fn still_out(value: &str, outcome: Outcome, millis: u64) -> Tale {
+        tale("out", 1)
+            .given(|h| h.client.policy.backoff = Some(backoff(50, 200)))
+            .ask(1, Some("k"))
+            .answer_with(429, &[DATE, ("retry-after", value)])
+            .wait(millis)
+            .believe(1, outcome)
+    }
+
+    #[test]
+    fn a_client_that_waits_for_what_nobody_asked_for_is_seen() {
+        let late = [SymptomKind::RetryAfterMisread { early: false }];
+        let seen = |tale: Tale| kinds(&tale.settle());
+        // From the answer on: its end, the belief and the settling take a millisecond each.
+        assert_eq!(seen(still_out("soon", Outcome::Pending, 2_198)), late);
+        assert_eq!(seen(still_out("soon", Outcome::Pending, 2_197)), []);
+        assert_eq!(seen(still_out("soon", Outcome::Dead, 9_000)), []);
+        assert_eq!(seen(still_out("86400", Outcome::Pending, 9_000)), []);
+        let killed = still_out("soon", Outcome::Pending, 9_000).kill();
+        assert_eq!(seen(killed.believe(1, Outcome::Pending)), []);
     }
 }

@@ -359,6 +359,19 @@ mod tests {
     }
 
     #[test]
+    fn the_figures_are_those_of_the_largest_number_that_is_rare_enough() {
+        let policy = promise(50, 200);
+        let promise = Promise::of(&policy).expect("backoff is promised");
+        let figures = promise.figures(60).expect("sixty can accuse");
+        let most = promise.at_most(60).expect("sixty can accuse");
+        assert_eq!((figures.accuse, figures.of), (60 - most, 60));
+        let false_alarm = |exceeding| binomial::at_most(60, exceeding, 0.525);
+        assert!((figures.false_alarm - false_alarm(most)).abs() < 1e-15);
+        assert!(false_alarm(most) <= FALSE_ALARM && false_alarm(most + 1) > FALSE_ALARM);
+        assert!((figures.power - binomial::at_most(60, most, STRAY)).abs() < 1e-12);
+    }
+
+    #[test]
     fn the_number_that_is_asked_for_decides_and_one_less_does_not() {
         for (base, cap) in [(25, 100), (50, 200), (500, 60_000)] {
             let policy = promise(base, cap);

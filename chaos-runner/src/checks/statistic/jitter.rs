@@ -91,18 +91,15 @@ impl<'p> Jitter<'p> {
         let (base, cap) = (micros(self.backoff.base.0), micros(self.backoff.cap.0));
         let window = 2.0 * self.reach();
         let (mut equal, mut decorrelated) = (1.0, 1.0);
-        let mut before = base.min(cap);
+        let mut before = base;
         for nth in 0..waits {
             equal *= f64::min(2.0 * window / limit(self.backoff, nth), 1.0);
             let most = 3.0 * before;
             let below_cap = window / (2.0 * base);
             let at_cap = (most - cap + window) / (most - base);
-            decorrelated *= if most > cap {
-                below_cap.max(at_cap).min(1.0)
-            } else {
-                below_cap.min(1.0)
-            };
-            before = most.min(cap);
+            // Where the cap is out of reach, this is the smaller.
+            decorrelated *= below_cap.max(at_cap).min(1.0);
+            before = most.min(cap).max(base);
         }
         f64::max(equal, decorrelated)
     }
@@ -229,6 +226,54 @@ mod tests {
         // It just reaches its cap, or just does not.
         assert!(close(chance(100, 300, 1), 0.8));
         assert!(close(chance(100, 300, 2), 0.8 * 0.4));
+    }
+
+    #[test]
+    fn a_client_has_one_wait_less_than_attempts_and_eight_at_most() {
+        for (attempts, waits) in [(Some(1), 0), (Some(5), 4), (Some(20), 8), (None, 8)] {
+            let policy = Policy {
+                max_attempts: attempts,
+                ..promise(50, 200)
+            };
+            let jitter = Jitter::promised(&policy).expect("jitter is promised");
+            assert_eq!(jitter.waits, waits, "{attempts:?}");
+        }
+    }
+
+    #[test]
+    fn the_figures_are_those_of_the_smallest_number_that_is_rare_enough() {
+        let of_fifty = figures(50, 200, 50, 3).expect("fifty can accuse");
+        assert_eq!((of_fifty.accuse, of_fifty.of), (37, 50));
+        // Four numbers of waits are tried, around each of fifty messages.
+        let false_alarm = |accuse: usize| 4.0 * 50.0 * binomial::at_least(49, accuse - 1, 0.32);
+        assert!((of_fifty.false_alarm - false_alarm(37)).abs() < 1e-15);
+        assert!(false_alarm(37) <= FALSE_ALARM && false_alarm(36) > FALSE_ALARM);
+        assert!(close(of_fifty.power, binomial::at_most(50, 13, STRAY)));
+    }
+
+    #[test]
+    fn however_rare_it_is_seven_in_ten_must_be_alike() {
+        let rare = figures(500, 60_000, 50, 4).expect("fifty can accuse");
+        assert_eq!(rare.accuse, 35);
+        // Two of two, where that is rarer than anything else.
+        let two = figures(500, 60_000, 2, 8).expect("two can accuse");
+        assert_eq!((two.accuse, two.of), (2, 2));
+    }
+
+    #[test]
+    fn the_crowd_is_the_largest_set_around_one_message() {
+        let policy = promise(50, 200);
+        let jitter = Jitter::promised(&policy).expect("jitter is promised");
+        let waits: [&[u64]; 5] = [
+            &[90_000, 0],
+            &[10_000, 0],
+            &[30_000, 0],
+            &[50_000, 20_000],
+            &[50_001, 0],
+        ];
+        assert_eq!(jitter.crowd(&waits), [1, 2, 3]);
+        assert_eq!(jitter.crowd(&waits[..1]), [0]);
+        assert_eq!(jitter.crowd(&[]), [0_usize; 0]);
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn own_waits<'v, 'h>(view: &'v View<'h>, intent: usize) -> Vec<Retry<'v, 'h>> {
                 retry.cause,
                 Cause::Refusal | Cause::LateRefusal | Cause::ServerError
             );
-            refused && !retry.resend && !asks_to_wait(retry.from.answer)
+            refused && !asks_to_wait(retry.from.answer)
         })
         .collect()
 }

@@ -3,14 +3,27 @@
 //! Every seed is fixed, so that each test comes out the same each time. The million clients of each
 //! family are simulated by `make test-real`.
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use super::{FALSE_ALARM, HISTORIES, POWER, growth, jitter, offered, promise, spread};
 use crate::{plan::Place, policy::Policy, suite};
 
 /// The promises that are simulated: base and cap, in milliseconds.
 const PROMISES: [(u64, u64); 4] = [(50, 200), (100, 400), (100, 250), (500, 10_000)];
+
+/// Numbers by chance (SplitMix64, Steele and others 2014): quick even where nothing is optimised.
+struct Dice(u64);
+
+impl Dice {
+    /// A number from 0 to `most`.
+    fn up_to(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        let scaled = u128::from(mixed) * (u128::from(most) + 1);
+        u64::try_from(scaled >> 64).unwrap_or(most)
+    }
+}
 
 /// How an honest client draws its waits.
 #[derive(Clone, Copy, Debug)]
@@ -24,20 +37,20 @@ const FAMILIES: [Family; 3] = [Family::Full, Family::Equal, Family::Decorrelated
 
 impl Family {
     /// The wait before retry `nth` (from 0) after the wait `before`, in microseconds.
-    fn draw(self, rng: &mut ChaCha8Rng, (base, cap): (u64, u64), nth: usize, before: u64) -> u64 {
+    fn draw(self, dice: &mut Dice, (base, cap): (u64, u64), nth: usize, before: u64) -> u64 {
         let (base, cap) = (base * 1_000, cap * 1_000);
         let limit = (base << nth).min(cap);
         match self {
-            Self::Full => rng.random_range(0..=limit),
-            Self::Equal => limit / 2 + rng.random_range(0..=limit / 2),
-            Self::Decorrelated => rng.random_range(base..=3 * before.max(base)).min(cap),
+            Self::Full => dice.up_to(limit),
+            Self::Equal => limit / 2 + dice.up_to(limit / 2),
+            Self::Decorrelated => (base + dice.up_to(3 * before.max(base) - base)).min(cap),
         }
     }
 }
 
 /// The waits of the messages of one client after another, in microseconds.
 struct Clients {
-    rng: ChaCha8Rng,
+    dice: Dice,
     messages: usize,
     waits: usize,
     /// All messages' waits, one message after the other.
@@ -47,7 +60,7 @@ struct Clients {
 impl Clients {
     fn new(seed: u64, (messages, waits): (usize, usize)) -> Self {
         Self {
-            rng: ChaCha8Rng::seed_from_u64(seed),
+            dice: Dice(seed),
             messages,
             waits,
             drawn: vec![0; messages * waits],
@@ -59,7 +72,7 @@ impl Clients {
         for message in self.drawn.chunks_mut(self.waits) {
             let mut before = 0;
             for (nth, wait) in message.iter_mut().enumerate() {
-                *wait = family.draw(&mut self.rng, promise, nth, before);
+                *wait = family.draw(&mut self.dice, promise, nth, before);
                 before = *wait;
             }
         }
@@ -70,13 +83,10 @@ impl Clients {
     /// its messages the part `stray` comes back far later, each time.
     fn broken(&mut self, fixed: impl Fn(usize) -> u64, noise: u64, stray: f64) -> Vec<&[u64]> {
         for message in self.drawn.chunks_mut(self.waits) {
-            let late = if self.rng.random_bool(stray) {
-                10_000_000 * self.rng.random_range(1..1_000)
-            } else {
-                0
-            };
+            let strays = real(self.dice.up_to(1_000_000)) < stray * 1e6;
+            let late = u64::from(strays) * 10_000_000 * (1 + self.dice.up_to(1_000));
             for (nth, wait) in message.iter_mut().enumerate() {
-                *wait = fixed(nth) + self.rng.random_range(0..=noise) + late;
+                *wait = fixed(nth) + self.dice.up_to(noise) + late;
             }
         }
         self.schedules()

@@ -263,4 +263,19 @@ mod tests {
         let seen = seen(&t.settle());
         assert!(seen.symptoms.is_empty() && seen.undecided[0].contains("no message was refused"));
     }
+
+    #[test]
+    fn a_count_of_its_own_that_is_the_wires_changes_nothing_and_a_lower_one_everything() {
+        let told = |count: u32| {
+            let tale = tale("herd", 50).given(|h| h.client.policy.backoff = Some(backoff(50, 200)));
+            let mut tale = come_back(tale, &limits_and(0));
+            for n in 1..=50 {
+                tale = tale.believe_counting(n, crate::intent::Outcome::Dead, count);
+            }
+            seen(&tale.settle())
+        };
+        assert_eq!(told(4).symptoms.len(), 1);
+        // Something below it sends as well.
+        assert_eq!(told(3).symptoms, []);
+    }
 }
