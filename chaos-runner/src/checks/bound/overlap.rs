@@ -151,7 +151,7 @@ mod tests {
         let mut twice = slow(100, End::Answered);
         for event in &mut twice.events {
             if let EventKind::Submitted { submission, .. } = &mut event.kind {
-                *submission = Submission::Duplicate;
+                *submission = Submission::Again;
             }
         }
         assert_eq!(kinds(&twice), []);
