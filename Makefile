@@ -3,15 +3,7 @@
 CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
-<<<<<<< HEAD
-<<<<<<< HEAD
-.PHONY: dist chaos clients soak defects table test test-real bench lint sdks
-=======
-.PHONY: chaos clients soak defects table explored test test-real bench bench-explore lint sdks
->>>>>>> c574325 (Explore: doubts about timing, progress, whoever waits longest first; letters, actions and levels in files of their own)
-=======
-.PHONY: chaos clients soak defects table explored test test-real mutants bench bench-explore lint sdks
->>>>>>> a70ea27 (Checks: a test for each bound; make mutants)
+.PHONY: dist chaos clients soak defects table explored test test-real mutants bench bench-explore lint sdks
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
