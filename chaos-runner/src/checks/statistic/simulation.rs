@@ -9,7 +9,7 @@ use crate::{plan::Place, policy::Policy, suite};
 /// The promises that are simulated: base and cap, in milliseconds.
 const PROMISES: [(u64, u64); 4] = [(50, 200), (100, 400), (100, 250), (500, 10_000)];
 
-/// Numbers by chance (SplitMix64, Steele and others 2014): quick even where nothing is optimised.
+/// Numbers by chance (`SplitMix64`, Steele and others 2014): quick even where nothing is optimised.
 struct Dice(u64);
 
 impl Dice {
@@ -244,7 +244,7 @@ fn equal_waits_are_caught_with_the_samples_of_the_standard_scenario() {
             reason = "a wait in microseconds"
         )]
         let noise = jitter.reach() as u64;
-        let limit = |nth: usize| (promised.0 * 1_000 << nth).min(promised.1 * 1_000);
+        let limit = |nth: usize| ((promised.0 * 1_000) << nth).min(promised.1 * 1_000);
         let mut clients = Clients::new(5, samples);
         let caught = (0..2_000)
             .filter(|_| {

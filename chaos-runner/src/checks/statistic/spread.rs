@@ -6,7 +6,7 @@
 use super::{Statistic, jitter::Jitter, own_waits};
 use crate::{
     checks::{Observed, Symptom, SymptomKind},
-    history::view::View,
+    history::{retry::Retry, view::View},
 };
 
 /// What the check promises of itself.
@@ -35,7 +35,7 @@ pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
         .map(|intent| {
             let own = own_waits(view, intent.number);
             Schedule {
-                waits_us: own.iter().map(|retry| retry.gap_us()).collect(),
+                waits_us: own.iter().map(Retry::gap_us).collect(),
                 arrivals: own.iter().map(|retry| retry.to.arrived.seq).collect(),
                 attempts: own.iter().map(|retry| retry.to.id).collect(),
             }

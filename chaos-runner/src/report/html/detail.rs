@@ -157,9 +157,11 @@ fn columns<'h>(view: &View<'h>, rows: &Rows) -> Columns<'h> {
         columns.to.push(&intent.to);
         columns.code.push(&intent.code);
         columns.id.push(&intent.id);
-        columns
-            .outcome
-            .push(belief.and_then(|b| b.outcome).map(|o| o.as_str()));
+        columns.outcome.push(
+            belief
+                .and_then(|b| b.outcome)
+                .map(crate::intent::Outcome::as_str),
+        );
         columns.counted.push(view.own_count(intent.number));
         columns.arrivals.push(arrivals);
         columns.buzzes.push(buzzes);
