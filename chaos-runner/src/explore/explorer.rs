@@ -1,7 +1,7 @@
 //! An exploration from its start to its end.
 //!
 //! Owns its state, the client's run without faults, and what came of it. The scripts are
-//! [`super::levels`]' and [`super::cases`]', what is made of a failure is [`super::confirm`]'s.
+//! `levels`' and `cases`', what is made of a failure is [`super::confirm`]'s.
 
 use std::{
     collections::BTreeMap,

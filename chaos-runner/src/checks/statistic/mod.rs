@@ -4,9 +4,9 @@
 //! draw equal ones, so that nothing is proven by one sample, and everything rests on two figures:
 //!
 //! - its *false-alarm rate*: how often an honest client is accused in one history. At most
-//!   [`FALSE_ALARM`], so that [`HISTORIES`] histories, more than the standard suite has of enough
+//!   `FALSE_ALARM`, so that [`HISTORIES`] histories, more than the standard suite has of enough
 //!   samples, accuse at most once in [`RUN_FALSE_ALARM`];
-//! - its *power*: how often a broken client is accused. [`POWER`] or more, or else the history has
+//! - its *power*: how often a broken client is accused. `POWER` or more, or else the history has
 //!   too few samples: it then passes no judgement, and says how many it takes.
 //!
 //! Both are calculated from the client's promise and the number of samples; how, is in [`jitter`]
@@ -51,9 +51,9 @@ pub struct Statistic {
     /// The tag by which a scenario says that it is about this check: there, "undecided" is
     /// Inconclusive.
     pub tag: &'static str,
-    /// Whom it does not accuse more often than [`FALSE_ALARM`].
+    /// Whom it does not accuse more often than `FALSE_ALARM`.
     pub honest: &'static str,
-    /// Whom it accuses with [`POWER`] or more.
+    /// Whom it accuses with `POWER` or more.
     pub broken: &'static str,
     /// For a promise, a number of messages and one of waits of each: the rate of false alarms and
     /// the power.

@@ -1,7 +1,7 @@
 //! The run as one page that needs nothing else: no network, no other file.
 //!
 //! Owns the page's files, which are compiled in, and how they become one. What stands in it is
-//! [`run`]'s (the first screen) and [`detail`]'s (each scenario, opened when it is asked for).
+//! `run`'s (the first screen) and `detail`'s (each scenario, opened when it is asked for).
 //!
 //! Everything that a client or a provider sent is data: JSON in blocks that no browser runs, which
 //! the page's script shows as text. A policy in the page lets nothing else run and nothing be
