@@ -193,10 +193,20 @@ async fn a_key_that_one_replica_works_on_is_in_flight_for_all() {
     let two = Provider::start(config()).await.expect("a replica");
     let hold = json!({ "delay": { "stage": "before-accept", "for": "1h" } });
     one.add_fault(rule(1, 1, fault(&hold)));
+    let mut events = one.subscribe();
     let mut client = lab::Client::connect(one.addr()).await;
     client
         .send(&post(Some("otp"), &message(TO, "code 4711")))
         .await;
+    // A clock that is advanced before the delay begins would not end it.
+    while let Some(event) = events.recv().await {
+        if matches!(
+            event.kind,
+            stub_provider::event::EventKind::FaultFired { .. }
+        ) {
+            break;
+        }
+    }
     // It has the key once the other finds it in flight.
     loop {
         let known = ask(two.addr(), &get("/v1/messages?idempotency_key=otp")).await;
