@@ -110,6 +110,7 @@ impl Carry {
             self.through().await
         };
         let outcome = outcome.unwrap_or_else(|outcome| outcome);
+        self.core.rules.over(&self.attempt);
         let silent = matches!(outcome, Outcome::Hang);
         if !self.on_record && !silent && self.core.store.noted(&self.attempt).await.is_err() {
             return Outcome::end(false);
@@ -131,7 +132,7 @@ impl Carry {
             self.own().await?;
         }
         self.held(Stage::BeforeAccept).await;
-        for (rule, fault) in self.core.faults_at(Stage::BeforeAccept, &self.attempt) {
+        for (rule, fault) in self.core.rules.at(Stage::BeforeAccept, &self.attempt) {
             self.fired(rule);
             if let Some(outcome) = self.before(fault).await? {
                 return Ok(outcome);
@@ -148,7 +149,7 @@ impl Carry {
             return Ok(decision.into());
         }
         self.held(Stage::AfterAccept).await;
-        for (rule, fault) in self.core.faults_at(Stage::AfterAccept, &self.attempt) {
+        for (rule, fault) in self.core.rules.at(Stage::AfterAccept, &self.attempt) {
             self.fired(rule);
             if let Some(outcome) = self.after(fault, &decision.reply).await? {
                 return Ok(outcome);
@@ -171,6 +172,7 @@ impl Carry {
 
     fn fired(&self, fault: u32) {
         let attempt = self.attempt.id;
+        self.core.acted(fault);
         self.core.tally.faults.one_more();
         self.core
             .observers
@@ -390,7 +392,7 @@ impl Carry {
     /// The answer that a fault after acceptance stores in place of the true one. It must be in
     /// place before the key is settled: a request that waits for it gets this one.
     fn stored_instead(&self) -> Option<Reply> {
-        let faults = self.core.rules.to_come(Stage::AfterAccept, &self.attempt);
+        let faults = self.core.rules.at(Stage::AfterAccept, &self.attempt);
         faults.into_iter().find_map(|(_, fault)| match fault {
             ProviderFault::Respond(respond) if respond.stored => Some(self.respond(&respond)),
             _ => None,

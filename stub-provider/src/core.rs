@@ -17,7 +17,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     clock::Clock,
     duplicates::Duplicates,
-    fault::{FaultRule, ProviderFault, Stage},
+    fault::{FaultRule, Stage},
     hold::{HoldRule, Holds},
     inbound::OptOuts,
     intent::Intents,
@@ -29,7 +29,7 @@ use crate::{
     provider::Limits,
     quota::{Quota, Quotas},
     receipt::{Accepted, Tries},
-    record::{Attempt, Records},
+    record::Records,
     reply::Reply,
     rules::Rules,
     store::Store,
@@ -154,14 +154,11 @@ impl Core {
         self.settle_eventful();
     }
 
-    /// The faults that act on an attempt at a stage, with the ids of their rules.
-    pub(crate) fn faults_at(&self, stage: Stage, attempt: &Attempt) -> Vec<(u32, ProviderFault)> {
-        let acting = self.rules.at(stage, attempt);
-        if !acting.is_empty() && self.rules.is_empty() {
-            // The last of them acts but this once.
+    /// A fault acts on an attempt.
+    pub(crate) fn acted(&self, id: u32) {
+        if self.rules.acted(id) {
             self.settle_eventful();
         }
-        acting
     }
 
     fn settle_eventful(&self) {

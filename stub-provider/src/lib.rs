@@ -96,6 +96,7 @@ mod inbound;
 mod kept;
 mod key;
 mod observers;
+mod once;
 mod openapi;
 mod passcode;
 mod receipt;

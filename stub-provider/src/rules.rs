@@ -5,7 +5,7 @@
 //! of their own cost an attempt no more than one does.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     attempts::Attempts,
     fault::{FaultRule, ProviderFault, ReceiptFault, RequestKind, Stage, Wrong},
+    once::Once,
     record::Attempt,
 };
 
@@ -29,8 +30,7 @@ pub(crate) struct Rules(RwLock<Shelves>);
 struct Shelves {
     for_any: Vec<Placed>,
     by_intent: HashMap<usize, Vec<Placed>>,
-    /// Those that go once they have acted, by id.
-    once: HashSet<u32>,
+    once: Once,
     placed: u64,
 }
 
@@ -49,11 +49,6 @@ impl Shelves {
 
     fn len(&self) -> usize {
         self.for_any.len() + self.by_intent.values().map(Vec::len).sum::<usize>()
-    }
-
-    fn has(&self, id: u32) -> bool {
-        let mut all = self.for_any.iter().chain(self.by_intent.values().flatten());
-        all.any(|(_, rule)| rule.id == id)
     }
 
     fn retain(&mut self, keep: impl Fn(&FaultRule) -> bool) {
@@ -137,13 +132,33 @@ impl Rules {
     /// Adds a rule that goes with the first attempt on which it acts.
     pub(crate) fn add_once(&self, rule: FaultRule) {
         let mut shelves = self.write();
-        shelves.once.insert(rule.id);
+        shelves.once.add(rule.id);
         shelves.add(rule);
     }
 
-    /// Whether the rule of that id goes once it has acted.
+    /// Whether the rule of that id goes with the first attempt on which it acts.
     pub(crate) fn is_once(&self, id: u32) -> bool {
-        self.read().once.contains(&id)
+        self.read().once.contains(id)
+    }
+
+    /// A rule acts on an attempt: true where it was for that one alone, and so is gone.
+    pub(crate) fn acted(&self, id: u32) -> bool {
+        if self.read().once.is_empty() {
+            return false;
+        }
+        let mut shelves = self.write();
+        let gone = shelves.once.spend(id);
+        if gone {
+            shelves.retain(|rule| rule.id != id);
+        }
+        gone
+    }
+
+    /// An attempt is over: a rule that was for it and did not act is for the next.
+    pub(crate) fn over(&self, attempt: &Arc<Attempt>) {
+        if !self.read().once.is_empty() {
+            self.write().once.give_back(attempt);
+        }
     }
 
     /// Removes the rule of that id (every rule where `None`); how many there were.
@@ -152,9 +167,7 @@ impl Rules {
         let before = shelves.len();
         shelves.retain(|rule| id.is_some_and(|id| rule.id != id));
         match id {
-            Some(id) => {
-                shelves.once.remove(&id);
-            }
+            Some(id) => shelves.once.remove(id),
             None => shelves.once.clear(),
         }
         before - shelves.len()
@@ -169,51 +182,54 @@ impl Rules {
     }
 
     /// The provider faults that act on an attempt at a stage, with the ids of their rules.
-    pub(crate) fn at(&self, stage: Stage, attempt: &Attempt) -> Vec<(u32, ProviderFault)> {
-        self.spend(self.to_come(stage, attempt))
-    }
-
-    /// Those that would act, before they do: none is spent.
-    pub(crate) fn to_come(&self, stage: Stage, attempt: &Attempt) -> Vec<(u32, ProviderFault)> {
-        self.read().of(attempt, |rule| match &rule.wrong {
-            Wrong::Provider(fault) if fault.stage() == stage && aims_at(rule, attempt) => {
-                Some((rule.id, fault.clone()))
-            }
+    pub(crate) fn at(&self, stage: Stage, attempt: &Arc<Attempt>) -> Vec<(u32, ProviderFault)> {
+        let aimed = |rule: &FaultRule| match &rule.wrong {
+            Wrong::Provider(fault) if aims_at(rule, attempt) => Some(fault.clone()),
             _ => None,
-        })
+        };
+        let shelves = self.read();
+        if shelves.once.is_empty() {
+            return shelves.of(attempt, |rule| {
+                let fault = aimed(rule).filter(|fault| fault.stage() == stage)?;
+                Some((rule.id, fault))
+            });
+        }
+        drop(shelves);
+        let mut shelves = self.write();
+        let mut found = shelves.of(attempt, |rule| Some((rule.id, aimed(rule)?)));
+        let once = &mut shelves.once;
+        let own = once.claim(attempt, found.iter().map(|(id, _)| *id));
+        found.retain(|(id, fault)| {
+            fault.stage() == stage && (own == Some(*id) || !once.contains(*id))
+        });
+        found
     }
 
-    /// The receipt faults of the `nth` accepted message of its intent.
+    /// The receipt faults of the `nth` accepted message of its intent. Of those that act once, the
+    /// first does, and is gone.
     pub(crate) fn of_receipts(&self, attempt: &Attempt, nth: u32) -> Vec<(u32, ReceiptFault)> {
-        let found = self.read().of(attempt, |rule| match &rule.wrong {
+        let aimed = |rule: &FaultRule| match &rule.wrong {
             Wrong::Receipt(fault) if names(rule, attempt) && rule.attempts.contains(nth) => {
                 Some((rule.id, fault.clone()))
             }
             _ => None,
-        });
-        self.spend(found)
-    }
-
-    /// What of it acts: of the rules that act once, the first that no other attempt has had; it is
-    /// gone then.
-    fn spend<T>(&self, mut found: Vec<(u32, T)>) -> Vec<(u32, T)> {
-        if found.is_empty() || self.read().once.is_empty() {
-            return found;
+        };
+        let shelves = self.read();
+        if shelves.once.is_empty() {
+            return shelves.of(attempt, aimed);
         }
+        drop(shelves);
         let mut shelves = self.write();
-        let mut spent = None;
-        found.retain(|(id, _)| {
-            let known = shelves.has(*id);
-            if !shelves.once.contains(id) {
-                return known;
-            }
-            let first = spent.is_none();
-            spent = spent.or(Some(*id));
-            first
-        });
-        if let Some(spent) = spent {
-            shelves.once.remove(&spent);
-            shelves.retain(|rule| rule.id != spent);
+        let mut found = shelves.of(attempt, aimed);
+        let once = &mut shelves.once;
+        let own = found
+            .iter()
+            .map(|(id, _)| *id)
+            .find(|id| once.contains(*id));
+        found.retain(|(id, _)| own == Some(*id) || !once.contains(*id));
+        if let Some(own) = own {
+            once.remove(own);
+            shelves.retain(|rule| rule.id != own);
         }
         found
     }
@@ -356,7 +372,7 @@ mod tests {
         }
     }
 
-    fn attempt() -> Attempt {
+    fn attempt(id: u64) -> Arc<Attempt> {
         let came = Arrival {
             connection: 1,
             nth_on_connection: 1,
@@ -375,7 +391,7 @@ mod tests {
             intent: None,
             ordinal: 1,
         };
-        Attempt::new(1, came, reading, 1, None)
+        Arc::new(Attempt::new(id, came, reading, 1, None))
     }
 
     fn ids(rules: &Rules) -> Vec<u32> {
@@ -391,21 +407,36 @@ mod tests {
         assert_eq!(ids(&rules), [5, 1, 9, 2]);
     }
 
+    fn acting(rules: &Rules, attempt: &Arc<Attempt>) -> Vec<u32> {
+        let found = rules.at(Stage::BeforeAccept, attempt);
+        found.into_iter().map(|(id, _)| id).collect()
+    }
+
     #[test]
-    fn a_rule_that_acts_once_is_gone_with_the_first_attempt_and_the_next_has_the_next() {
+    fn a_rule_that_acts_once_is_gone_with_its_attempt_and_the_next_has_the_next() {
         let rules = Rules::default();
-        let attempt = attempt();
         rules.add(rule(1, None));
         rules.add_once(rule(2, None));
         rules.add_once(rule(3, None));
         assert!(rules.is_once(3) && !rules.is_once(1));
-        let acting = || -> Vec<u32> {
-            let found = rules.at(Stage::BeforeAccept, &attempt);
-            found.into_iter().map(|(id, _)| id).collect()
-        };
-        assert_eq!(acting(), [1, 2]);
-        assert_eq!(acting(), [1, 3]);
-        assert_eq!(acting(), [1]);
+        let first = attempt(1);
+        assert_eq!(acting(&rules, &first), [1, 2]);
+        assert_eq!(
+            acting(&rules, &first),
+            [1, 2],
+            "asked again, it is the same"
+        );
+        assert!(rules.acted(2) && !rules.acted(1));
+        assert_eq!(acting(&rules, &first), [1], "an attempt has one of them");
+        let second = attempt(2);
+        assert_eq!(acting(&rules, &second), [1, 3]);
+        rules.over(&second);
+        assert_eq!(
+            acting(&rules, &attempt(3)),
+            [1, 3],
+            "it did not act on the second"
+        );
+        assert!(rules.acted(3));
         assert_eq!(ids(&rules), [1]);
     }
 

@@ -2,7 +2,9 @@
 
 mod lab;
 
-use lab::{Client, Seen, TO, Watch, ask, buzzes, delivered, fault, get, message, post, rule};
+use lab::{
+    Client, Seen, TO, Watch, ask, buzzes, delivered, fault, get, message, post, rule, with_body,
+};
 use serde_json::{Value, json};
 use stub_provider::{
     Config, Provider,
@@ -530,4 +532,53 @@ async fn attempts_of_an_intent_are_counted_over_two_providers() {
     .await;
     let statuses = [first.status, second.status, third.status, stray.status];
     assert_eq!(statuses, [201, 503, 201, 201]);
+}
+
+async fn set_once(provider: &Provider, mut written: Value) {
+    written["once"] = true.into();
+    let set = ask(
+        provider.addr(),
+        &with_body("POST", "/admin/faults", &written),
+    )
+    .await;
+    assert_eq!((set.status, &set.json()["once"]), (201, &json!(true)));
+}
+
+async fn set_still(provider: &Provider) -> usize {
+    let list = ask(provider.addr(), &get("/admin/faults")).await.json();
+    list.as_array().map_or(0, Vec::len)
+}
+
+#[tokio::test]
+async fn faults_that_act_once_are_for_one_attempt_each_in_their_order_at_whatever_stage() {
+    let provider = lab::provider().await;
+    let addr = provider.addr();
+    let close = json!({ "close": { "stage": "after-accept" } });
+    let refuse = json!({ "respond": { "stage": "before-accept", "status": 503 } });
+    set_once(&provider, json!({ "provider": close, "to": TO })).await;
+    set_once(&provider, json!({ "provider": refuse })).await;
+    set_once(&provider, json!({ "provider": refuse, "key": "another" })).await;
+    let mut client = Client::connect(addr).await;
+    client.send(&request()).await;
+    assert_eq!(client.rest().await, Seen::Eof(vec![]));
+    assert_eq!(set_still(&provider).await, 2);
+    assert_eq!(ask(addr, &request()).await.status, 503);
+    assert_eq!(set_still(&provider).await, 1);
+    recovers(&provider, true).await;
+}
+
+#[tokio::test]
+async fn a_fault_that_did_not_act_on_an_attempt_is_for_the_next() {
+    let provider = lab::provider().await;
+    let addr = provider.addr();
+    assert_eq!(ask(addr, &request()).await.status, 201);
+    let instead = json!({ "respond": { "stage": "after-accept", "status": 500, "stored": true } });
+    set_once(&provider, json!({ "provider": instead })).await;
+    // A replay accepts nothing: there is no "after" for it.
+    recovers(&provider, true).await;
+    assert_eq!(set_still(&provider).await, 1);
+    let another = post(Some("k2"), &message(TO, "code 222"));
+    assert_eq!(ask(addr, &another).await.status, 500);
+    assert_eq!(set_still(&provider).await, 0);
+    assert_eq!(ask(addr, &another).await.status, 500, "it was stored");
 }
