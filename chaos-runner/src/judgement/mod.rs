@@ -201,14 +201,26 @@ fn doubt(finding: &Finding, view: &View<'_>) -> Option<u64> {
             concerned => concerned.iter().all(|number| once(*number)),
         }
     };
-    let rests_on_time = finding.kind.rests_on_time()
+    // Whoever is stopped before it has called may have been about to.
+    let never_came = finding.kind == BugKind::LostMessage
+        && view.timed_out.is_some()
+        && finding.intents.iter().all(|n| {
+            let belief = view.belief(*n).and_then(|belief| belief.outcome);
+            view.tries(*n).is_empty() && belief.is_none_or(|b| b == Outcome::Pending)
+        });
+    let rests_on_time = never_came
+        || finding.kind.rests_on_time()
         // Delivered once, where the time for it was over.
         || finding.kind == BugKind::DuplicateDelivery && delivered_once();
     if !rests_on_time {
         return None;
     }
     let times = || finding.evidence.iter().filter_map(|seq| view.time_of(*seq));
-    let from = times().min()?.saturating_sub(BEFORE_US);
+    let from = if never_came {
+        0
+    } else {
+        times().min()?.saturating_sub(BEFORE_US)
+    };
     let to = times().max()?;
     let waits = view.starved_us(from, to);
     let starved = match finding.kind {

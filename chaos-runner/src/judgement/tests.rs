@@ -128,6 +128,22 @@ fn a_client_without_a_processor_is_not_blamed_for_its_timing() {
 }
 
 #[test]
+fn a_client_without_a_processor_until_the_limit_has_not_lost_what_it_never_sent() {
+    let never_came = |starved| {
+        tale("never", 1)
+            .given(|h| h.expect.deliveries = Some(1))
+            .starve(starved)
+            .believe(1, Outcome::Pending)
+            .time_out()
+    };
+    assert_eq!(verdict(never_came(20)), Verdict::Fail);
+    let Verdict::Inconclusive(why) = verdict(never_came(400)) else {
+        panic!("it may have been about to send");
+    };
+    assert!(why.contains("lost-message"), "{why}");
+}
+
+#[test]
 fn an_honest_client_passes_and_exits_0() {
     let suite = judged(vec![honest()], &strict());
     assert_eq!(suite.scenarios[0].verdict, Verdict::Pass);
