@@ -66,8 +66,8 @@ impl Explorer<'_> {
             .map(Script::slug)
             .collect::<Vec<_>>()
             .join(" | ");
-        let (each, together) = match reading {
-            Ok(reading) => (reading.each, reading.together),
+        let (each, together, doubt) = match reading {
+            Ok(reading) => (reading.each, reading.together, reading.doubt),
             Err(why) => {
                 counts.lost += 1;
                 self.verdicts.push(format!("{name}\tlost\t{why}"));
@@ -86,6 +86,7 @@ impl Explorer<'_> {
             Came::Lost(why) => Some(why),
             _ => None,
         });
+        let lost = lost.or(doubt.as_ref());
         let verdict = if !kinds.is_empty() {
             counts.failed += 1;
             let words: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();

@@ -1,7 +1,8 @@
 //! What is doubtful among many is run again among few, then alone.
 //!
 //! Owns the reruns of scripts that were lost or failed in a crowd, and what they change: a lost
-//! script is never a pass, and a busy machine is never a defect of the client.
+//! script is never a pass, and a busy machine is never a defect of the client. Owns [`Doubts`] too:
+//! what only many messages together show cannot be run again alone.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,35 @@ use crate::{run::Error, severity::Severity};
 const FEW: usize = 16;
 /// How many doubtful scripts are run alone before the rest is taken as it is.
 const MOST: usize = 100;
+
+/// What many messages together seemed to show, on a machine that was too busy to prove it.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
+    /// Of how many messages, and why it proves nothing.
+    seen: Vec<(usize, String)>,
+    /// The most messages of which nothing of that kind was seen.
+    clear: usize,
+}
+
+impl Doubts {
+    /// Takes note of what a batch of so many messages showed.
+    pub(super) fn weigh(&mut self, messages: usize, doubt: Option<String>) {
+        match doubt {
+            Some(why) => self.seen.push((messages, why)),
+            None => self.clear = self.clear.max(messages),
+        }
+    }
+
+    /// What is left of them: a client that does wrong does so in every batch, so that one at least
+    /// as large in which nothing was seen takes a doubt away.
+    pub(super) fn left(&self) -> Vec<String> {
+        let left = self.seen.iter().filter(|(size, _)| *size > self.clear);
+        let mut left: Vec<String> = left.map(|(_, why)| why.clone()).collect();
+        left.sort();
+        left.dedup();
+        left
+    }
+}
 
 impl Explorer<'_> {
     /// Runs what was lost, or failed among many, again: fewer at once, then alone.
@@ -96,5 +126,22 @@ fn behaves_badly(one: &Seen) -> bool {
     match &one.came {
         Came::Fail(findings) => findings.iter().all(|f| f.severity <= Severity::Policy),
         Came::Pass | Came::Lost(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_of_many_messages_stays_until_as_many_show_nothing() {
+        let mut doubts = Doubts::default();
+        assert!(doubts.left().is_empty());
+        doubts.weigh(300, Some("it looks like no-jitter".into()));
+        doubts.weigh(300, Some("it looks like no-jitter".into()));
+        doubts.weigh(16, None);
+        assert_eq!(doubts.left(), ["it looks like no-jitter"]);
+        doubts.weigh(300, None);
+        assert!(doubts.left().is_empty());
     }
 }

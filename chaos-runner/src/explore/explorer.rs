@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     confirm,
     confirm::Confirmed,
+    doubt::Doubts,
     random::Case,
     result::{Counts, Exploration, FORMAT, Level},
     script::Script,
@@ -129,6 +130,7 @@ pub(super) struct Explorer<'t> {
     pub(super) stop: Option<String>,
     pub(super) slow: Option<String>,
     pub(super) unsteady: u64,
+    pub(super) doubts: Doubts,
     /// How many scripts of the level failed so far, before what is doubtful is run again.
     pub(super) failing: Arc<AtomicU64>,
     /// Whether what is doubtful is run again.
@@ -163,6 +165,7 @@ pub async fn explore(
         stop: None,
         slow: None,
         unsteady: 0,
+        doubts: Doubts::default(),
         failing: Arc::default(),
         repeating: false,
         counts: Counts::default(),
@@ -232,6 +235,7 @@ impl Explorer<'_> {
             stopped: self.stop.take(),
             slow: self.slow.take(),
             unsteady: self.unsteady,
+            doubts: self.doubts.left(),
             interrupted: self.labs.is_cancelled(),
             millis: millis(self.began.elapsed()),
             began: began.to_string(),

@@ -206,6 +206,7 @@ impl Explorer<'_> {
                     for finding in &reading.together {
                         self.show(&Script::default(), finding);
                     }
+                    self.doubts.weigh(scripts.len(), reading.doubt);
                     all.extend(reading.each);
                 }
                 Err(why) => all.extend(scripts.into_iter().map(|script| Seen {

@@ -48,6 +48,8 @@ pub struct Reading {
     pub each: Vec<Seen>,
     /// Of all of them together: what shows in no message alone.
     pub together: Vec<Finding>,
+    /// Why something that was seen of all of them together proves nothing, and its absence neither.
+    pub doubt: Option<String>,
 }
 
 impl Reading {
@@ -100,9 +102,11 @@ pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rule
             }
         })
         .collect();
+    let (together, doubt) = of(None);
     Reading {
         each,
-        together: of(None).0,
+        together,
+        doubt,
     }
 }
 

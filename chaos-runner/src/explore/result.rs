@@ -62,6 +62,9 @@ pub struct Exploration {
     /// How many scripts showed bad manners among many, and none among few: the machine was busy.
     #[serde(default)]
     pub unsteady: u64,
+    /// What many messages together seemed to show and a busy machine left open.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// Whether it was interrupted.
     pub interrupted: bool,
     /// How long it took, in milliseconds.
@@ -160,7 +163,11 @@ impl Exploration {
             ExitCode::Inconclusive
         } else if !self.kinds.is_empty() {
             ExitCode::Violation
-        } else if self.stopped.is_some() || self.counts.lost > 0 || !self.unconfirmed.is_empty() {
+        } else if self.stopped.is_some()
+            || self.counts.lost > 0
+            || !self.unconfirmed.is_empty()
+            || !self.doubts.is_empty()
+        {
             ExitCode::Inconclusive
         } else if self.counts.run == 0 {
             ExitCode::NothingRan
@@ -247,6 +254,7 @@ impl Exploration {
         self.stopped = self.stopped.take().or(part.stopped);
         self.slow = self.slow.take().or(part.slow);
         self.unsteady += part.unsteady;
+        self.doubts.extend(part.doubts);
         self.interrupted |= part.interrupted;
         self.millis = self.millis.max(part.millis);
     }
@@ -316,6 +324,7 @@ mod tests {
             stopped: None,
             slow: None,
             unsteady: 0,
+            doubts: Vec::new(),
             interrupted: false,
             millis: 1,
             began: String::new(),
@@ -380,5 +389,9 @@ mod tests {
         let mut cut = part(1, 1);
         cut.stopped = Some("no time".into());
         assert_eq!(cut.exit_code(), ExitCode::Inconclusive);
+        let mut open = part(1, 2);
+        open.doubts = vec!["it looks like no-jitter".into()];
+        let whole = Exploration::merge(vec![part(2, 2), open]).expect("both parts");
+        assert_eq!(whole.exit_code(), ExitCode::Inconclusive);
     }
 }

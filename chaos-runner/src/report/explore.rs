@@ -222,7 +222,8 @@ pub fn summary(explored: &Exploration) -> String {
             let _ = writeln!(text, "{line}");
         }
     }
-    for said in explored.slow.iter().chain(&explored.stopped) {
+    let told = explored.slow.iter().chain(&explored.stopped);
+    for said in told.chain(&explored.doubts) {
         for line in wrap(said, WIDTH) {
             let _ = writeln!(text, "{}", line.yellow());
         }
