@@ -574,8 +574,9 @@ async fn a_fault_that_did_not_act_on_an_attempt_is_for_the_next() {
     assert_eq!(ask(addr, &request()).await.status, 201);
     let instead = json!({ "respond": { "stage": "after-accept", "status": 500, "stored": true } });
     set_once(&provider, json!({ "provider": instead })).await;
-    // A replay accepts nothing: there is no "after" for it.
-    recovers(&provider, true).await;
+    // What is refused is never accepted: there is no "after" for it.
+    let other_words = post(Some("k1"), &message(TO, "code 222"));
+    assert_eq!(ask(addr, &other_words).await.status, 422);
     assert_eq!(set_still(&provider).await, 1);
     let another = post(Some("k2"), &message(TO, "code 222"));
     assert_eq!(ask(addr, &another).await.status, 500);
