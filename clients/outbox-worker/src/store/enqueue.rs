@@ -49,6 +49,36 @@ const INSERT_MESSAGE: &str = "insert into sms_outbox (id, key, intent, customer,
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
      on conflict do nothing";
 
+/// Stores a challenge and its message in a transaction of either database; how many messages were
+/// new.
+macro_rules! insert {
+    ($tx:ident, $new:ident, $id:expr, $key:expr, $print:expr, $now:expr) => {{
+        sqlx::query(INSERT_CHALLENGE)
+            .bind($id)
+            .bind(&$new.customer)
+            .bind(&$new.login)
+            .bind(&$new.recipient)
+            .bind($now)
+            .execute(&mut *$tx)
+            .await?;
+        sqlx::query(INSERT_MESSAGE)
+            .bind($id)
+            .bind($key)
+            .bind(&$new.intent)
+            .bind(&$new.customer)
+            .bind(&$new.login)
+            .bind(&$new.recipient)
+            .bind(&$new.body)
+            .bind($print)
+            .bind($now)
+            .bind($new.expires_at)
+            .bind($now)
+            .execute(&mut *$tx)
+            .await?
+            .rows_affected()
+    }};
+}
+
 impl Store {
     /// Puts many new messages into the outbox in one transaction: all of them, or none. False
     /// where one of them is there already, or its key is; nothing was changed then.
@@ -63,29 +93,7 @@ impl Store {
                 let id = uuid::Uuid::now_v7().to_string();
                 let key = new.key.as_ref().unwrap_or(&id);
                 let print = fingerprint(&new.customer, &new.recipient, &new.body);
-                sqlx::query(INSERT_CHALLENGE)
-                    .bind(&id)
-                    .bind(&new.customer)
-                    .bind(&new.login)
-                    .bind(&new.recipient)
-                    .bind(now)
-                    .execute(&mut *tx)
-                    .await?;
-                let inserted = sqlx::query(INSERT_MESSAGE)
-                    .bind(&id)
-                    .bind(key)
-                    .bind(&new.intent)
-                    .bind(&new.customer)
-                    .bind(&new.login)
-                    .bind(&new.recipient)
-                    .bind(&new.body)
-                    .bind(&print)
-                    .bind(now)
-                    .bind(new.expires_at)
-                    .bind(now)
-                    .execute(&mut *tx)
-                    .await?
-                    .rows_affected();
+                let inserted = insert!(tx, new, &id, key, &print, now);
                 if inserted == 0 {
                     tx.rollback().await?;
                     return Ok(false);
@@ -107,30 +115,8 @@ impl Store {
         let now = clock::now();
         on!(self, pool => {
             let mut tx = pool.begin_with(self.locking().begin).await?;
-            sqlx::query(INSERT_CHALLENGE)
-            .bind(&id)
-            .bind(&new.customer)
-            .bind(&new.login)
-            .bind(&new.recipient)
-            .bind(now)
-            .execute(&mut *tx)
-            .await?;
             // Of two callers at once, the second waits here for the first to commit.
-            let inserted = sqlx::query(INSERT_MESSAGE)
-            .bind(&id)
-            .bind(key)
-            .bind(&new.intent)
-            .bind(&new.customer)
-            .bind(&new.login)
-            .bind(&new.recipient)
-            .bind(&new.body)
-            .bind(&print)
-            .bind(now)
-            .bind(new.expires_at)
-            .bind(now)
-            .execute(&mut *tx)
-            .await?
-            .rows_affected();
+            let inserted = insert!(tx, new, &id, key, &print, now);
             if inserted == 0 {
                 tx.rollback().await?;
                 let first = sqlx::query(
