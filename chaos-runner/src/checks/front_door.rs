@@ -69,11 +69,7 @@ mod tests {
     use crate::history::{History, builder::tale};
 
     fn kinds(history: &History) -> Vec<SymptomKind> {
-        check(&View::new(history))
-            .symptoms
-            .into_iter()
-            .map(|s| s.kind)
-            .collect()
+        check(&View::new(history)).kinds()
     }
 
     #[test]

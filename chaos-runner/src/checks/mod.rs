@@ -184,6 +184,14 @@ pub struct Observed {
 }
 
 impl Observed {
+    #[cfg(test)]
+    fn kinds(self) -> Vec<SymptomKind> {
+        self.symptoms
+            .into_iter()
+            .map(|symptom| symptom.kind)
+            .collect()
+    }
+
     fn saw(&mut self, symptom: Symptom) {
         self.symptoms.push(symptom);
     }

@@ -208,11 +208,7 @@ mod tests {
     use crate::history::{EventKind, History, builder::tale, builder::truncate};
 
     fn kinds(history: &History) -> Vec<SymptomKind> {
-        check(&View::new(history))
-            .symptoms
-            .into_iter()
-            .map(|s| s.kind)
-            .collect()
+        check(&View::new(history)).kinds()
     }
 
     #[test]

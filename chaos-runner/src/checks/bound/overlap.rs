@@ -126,11 +126,7 @@ mod tests {
     }
 
     fn kinds(history: &History) -> Vec<SymptomKind> {
-        check(&View::new(history))
-            .symptoms
-            .into_iter()
-            .map(|s| s.kind)
-            .collect()
+        check(&View::new(history)).kinds()
     }
 
     #[test]
