@@ -4,7 +4,9 @@
 //! judgement and the reports at once.
 
 use std::{
-    env, fs,
+    env,
+    fmt::Write as _,
+    fs,
     io::{self, Write as _},
     net::{SocketAddr, ToSocketAddrs as _},
     ops::ControlFlow,
@@ -96,12 +98,8 @@ impl RunOptions {
         result.interrupted = suite.interrupted;
         self.write_reports(&result, &suite)?;
         let code = result.exit_code();
-        let annotations = on_github().then(|| github::annotations(&result));
-        let (failed, of) = (result.count("fail"), result.scenarios.len());
-        teller.finish(result, &annotations.unwrap_or_default())?;
-        if self.replay {
-            anstream::println!("reproduced {failed} of {of}");
-        }
+        let last_words = self.last_words(&result, &suite, code);
+        teller.finish(result, &last_words)?;
         if let Some(why) = &suite.stopped {
             anstream::eprintln!("not every scenario was run: {why}");
         }
@@ -160,6 +158,24 @@ impl RunOptions {
         } else {
             Loudness::Normal
         }
+    }
+
+    /// What stands below the summary: where to look, how often a failure came back, and what a
+    /// GitHub step is told.
+    fn last_words(&self, result: &SuiteResult, suite: &Suite, code: ExitCode) -> String {
+        let mut said = String::new();
+        if code != ExitCode::Pass {
+            let page = suite.directory.join(page::FILE);
+            let _ = writeln!(said, "Look at {}", page.display());
+        }
+        if self.replay {
+            let (failed, of) = (result.count("fail"), result.scenarios.len());
+            let _ = writeln!(said, "reproduced {failed} of {of}");
+        }
+        if on_github() {
+            said += &github::annotations(result);
+        }
+        said
     }
 
     fn write_reports(&self, result: &SuiteResult, suite: &Suite) -> Result<(), Failure> {
@@ -256,11 +272,11 @@ impl Teller<'_> {
         }
     }
 
-    fn finish(mut self, result: SuiteResult, annotations: &str) -> Result<(), Failure> {
+    fn finish(mut self, result: SuiteResult, last_words: &str) -> Result<(), Failure> {
         self.tell(&SuiteEvent::SuiteFinished {
             result: Box::new(result),
         });
-        if let Err(error) = self.reporter.print(annotations) {
+        if let Err(error) = self.reporter.print(last_words) {
             self.failed.get_or_insert(error);
         }
         match self.failed {

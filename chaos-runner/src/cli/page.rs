@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The page's name in the directory of a run.
-const FILE: &str = "report.html";
+pub(super) const FILE: &str = "report.html";
 
 /// A file that cannot be written, and why.
 type Unwritten = (String, io::Error);
