@@ -51,6 +51,21 @@ impl Core {
             .map(|limited| self.over_quota(limited))
     }
 
+    /// After a restart: what was accepted before it counts as if the provider had never been away.
+    pub(crate) fn recount(&self) {
+        let Some(quotas) = &self.quotas else { return };
+        for delivery in self.records.deliveries() {
+            let by = &delivery.by;
+            quotas.took(
+                &by.reading.customer,
+                by.sender.as_deref(),
+                delivery.at,
+                self.clock.unix(delivery.at),
+                self.life.in_queue(self.validity(by)),
+            );
+        }
+    }
+
     fn over_quota(&self, limited: Limited) -> Reply {
         let by = limited.by;
         let code = Code(by.code().to_string());

@@ -268,6 +268,18 @@ impl MessageStatus {
         }
     }
 
+    /// The status of that word.
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        let all = [
+            Self::Queued,
+            Self::Sent,
+            Self::Delivered,
+            Self::Undelivered,
+            Self::Expired,
+        ];
+        all.into_iter().find(|status| status.as_str() == word)
+    }
+
     /// Whether nothing comes after it.
     #[must_use]
     pub fn is_last(self) -> bool {

@@ -27,7 +27,7 @@ use crate::{
 const BLOCKED: &str = "+15005550004";
 
 /// A message from a phone.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Inbound {
     /// The phone.
@@ -107,8 +107,8 @@ fn agree(one: Option<&str>, other: Option<&str>) -> bool {
 }
 
 impl OptOuts {
-    /// Takes note of a message.
-    pub(crate) fn hear(&self, message: &Inbound, keyword: Option<Keyword>) {
+    /// Takes note of a message; which one it is, from 1.
+    pub(crate) fn hear(&self, message: &Inbound, keyword: Option<Keyword>) -> u64 {
         let scope = Scope {
             sender: message.to.as_deref().map(|to| bare(to).to_owned()),
             customer: message.customer.clone(),
@@ -136,6 +136,7 @@ impl OptOuts {
             }
             Some(Keyword::Help) | None => {}
         }
+        self.count.next()
     }
 
     /// Whether a send must not go out. One that names no sender would go out from the very number
@@ -179,8 +180,7 @@ impl Core {
     /// A phone has sent a message: notes what it asks for and tells the client.
     pub(crate) fn hear(self: &Arc<Self>, message: &Inbound) -> Option<Keyword> {
         let keyword = keyword(&message.body);
-        self.opt_outs.hear(message, keyword);
-        let nth = self.opt_outs.count.next();
+        let nth = self.opt_outs.hear(message, keyword);
         if self.webhooks.callback().is_some() && self.webhooks.has_room() {
             let mut event_id = String::from("evt_in_");
             push_hex(&mut event_id, scramble(self.seed ^ nth));

@@ -279,13 +279,33 @@ impl Quotas {
                     .map_or(Duration::from_secs(1), |at| at.saturating_sub(now));
                 return Err(self.turn_away(Limit::Queue, wait));
             }
-            let leaves = now.saturating_add(queued);
-            // Mostly the last: validities differ from message to message.
-            let place = queue.partition_point(|at| *at <= leaves);
-            queue.insert(place, leaves);
+            enter(queue, now.saturating_add(queued));
         }
         used.today += 1;
         Ok(())
+    }
+
+    /// A message that was accepted at `at` counts again, whatever the limits are now.
+    pub(crate) fn took(
+        &self,
+        customer: &str,
+        sender: Option<&str>,
+        at: Duration,
+        unix: Duration,
+        queued: Duration,
+    ) {
+        let shared = self.customer(customer);
+        let mut used = lock(&shared);
+        let day = unix.as_secs() / DAY;
+        if used.day < day {
+            used.day = day;
+            used.today = 0;
+        }
+        used.today += u64::from(used.day == day);
+        if self.quota.queue.is_some() {
+            let queue = used.queue(sender.unwrap_or_default());
+            enter(queue, at.saturating_add(queued));
+        }
     }
 
     /// Forgets what was used. Who is being worked on still is.
@@ -315,6 +335,13 @@ impl Quotas {
         }
         self.customers.entry(name.to_owned()).or_default().clone()
     }
+}
+
+/// A message enters a queue that it will leave at that time.
+fn enter(queue: &mut VecDeque<Duration>, leaves: Duration) {
+    // Mostly the last: validities differ from message to message.
+    let place = queue.partition_point(|at| *at <= leaves);
+    queue.insert(place, leaves);
 }
 
 fn lock(used: &Mutex<Used>) -> MutexGuard<'_, Used> {

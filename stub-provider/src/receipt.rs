@@ -64,6 +64,18 @@ impl Tries {
             .unwrap_or_default()
     }
 
+    /// Adds one.
+    pub(crate) fn add(&self, message: MessageId, tried: Tried) {
+        self.0.entry(message).or_default().push(tried);
+    }
+
+    /// The last of an event.
+    fn last(&self, message: MessageId, event_id: &str) -> Option<(u32, Option<u16>)> {
+        let tries = self.0.get(&message)?;
+        let last = tries.iter().rfind(|tried| tried.event_id == event_id)?;
+        Some((last.attempt, last.answered))
+    }
+
     pub(crate) fn forget(&self) {
         self.0.clear();
     }
@@ -113,25 +125,14 @@ impl Core {
     /// Starts the receipts of a message that was just accepted. Returns at once, but for receipts
     /// that a fault puts before the response.
     pub(crate) async fn report(self: &Arc<Self>, delivery: &Delivery) {
-        if self.webhooks.callback().is_none() {
+        if !self.webhooks.has_callback() {
             return;
         }
         let nth = self.nth_accepted(delivery);
         if !self.webhooks.has_room() {
             return;
         }
-        let faults = self.rules.of_receipts(&delivery.by, nth);
-        let down = faults.iter().find_map(|(id, fault)| match fault {
-            ReceiptFault::Down(down) => Some((*id, delivery.at.saturating_add(down.lasts.0))),
-            _ => None,
-        });
-        let courier = Courier {
-            core: self.clone(),
-            delivery: delivery.clone(),
-            name: self.naming.name(delivery.id),
-            down,
-        };
-        let receipts = plan(&self.stations(delivery), &courier.name, &faults);
+        let (courier, receipts) = self.courier(delivery, nth);
         let (first, later): (Vec<_>, Vec<_>) = receipts
             .into_iter()
             .partition(|receipt| receipt.before_response.is_some());
@@ -153,20 +154,43 @@ impl Core {
                 });
             }
         }
-        let in_order = self.webhooks.times.in_order;
-        let (alone, orderly): (Vec<_>, Vec<_>) =
-            later.into_iter().partition(|r| r.late || !in_order);
-        for receipt in alone {
-            let courier = courier.clone();
-            self.send_on(async move { courier.deliver(receipt).await });
+        courier.carry(later);
+    }
+
+    /// After a restart: goes on with the receipts of messages that were accepted before it. What
+    /// was acknowledged and is not on record as such comes once more, under the same event id.
+    pub(crate) fn report_again(self: &Arc<Self>, deliveries: &[Delivery]) {
+        if !self.webhooks.has_callback() {
+            return;
         }
-        if !orderly.is_empty() {
-            self.send_on(async move {
-                for receipt in orderly {
-                    courier.deliver(receipt).await;
-                }
+        for delivery in deliveries {
+            let nth = self.nth_accepted(delivery);
+            let (courier, mut receipts) = self.courier(delivery, nth);
+            receipts.retain(|receipt| {
+                let last = self.tries.last(delivery.id, &receipt.event_id);
+                !last.is_some_and(|(_, answered)| acknowledges(answered))
             });
+            if !receipts.is_empty() && self.webhooks.has_room() {
+                courier.carry(receipts);
+            }
         }
+    }
+
+    /// Who carries the receipts of a message, and which.
+    fn courier(self: &Arc<Self>, delivery: &Delivery, nth: u32) -> (Courier, Vec<Receipt>) {
+        let faults = self.rules.of_receipts(&delivery.by, nth);
+        let down = faults.iter().find_map(|(id, fault)| match fault {
+            ReceiptFault::Down(down) => Some((*id, delivery.at.saturating_add(down.lasts.0))),
+            _ => None,
+        });
+        let courier = Courier {
+            core: self.clone(),
+            delivery: delivery.clone(),
+            name: self.naming.name(delivery.id),
+            down,
+        };
+        let receipts = plan(&self.stations(delivery), &courier.name, &faults);
+        (courier, receipts)
     }
 
     fn nth_accepted(&self, delivery: &Delivery) -> u32 {
@@ -193,6 +217,25 @@ struct Courier {
 }
 
 impl Courier {
+    /// Sends each when it is due, in their order or not.
+    fn carry(self, receipts: Vec<Receipt>) {
+        let in_order = self.core.webhooks.times.in_order;
+        let (alone, orderly): (Vec<_>, Vec<_>) =
+            receipts.into_iter().partition(|r| r.late || !in_order);
+        let core = self.core.clone();
+        for receipt in alone {
+            let courier = self.clone();
+            core.send_on(async move { courier.deliver(receipt).await });
+        }
+        if !orderly.is_empty() {
+            core.send_on(async move {
+                for receipt in orderly {
+                    self.deliver(receipt).await;
+                }
+            });
+        }
+    }
+
     async fn deliver(&self, receipt: Receipt) {
         let due = self.delivery.at.saturating_add(receipt.due);
         self.core.clock.sleep_until(due).await;
@@ -206,7 +249,9 @@ impl Courier {
             let body = self.body(&receipt, MessageStatus::Undelivered);
             self.core.webhooks.forge(&self.core, &body).await;
         }
-        let tries = self.insist(&receipt, 1).await;
+        let last = self.core.tries.last(self.delivery.id, &receipt.event_id);
+        let next = last.map_or(1, |(nth, _)| nth.saturating_add(1));
+        let tries = self.insist(&receipt, next).await;
         if let Some(id) = receipt.duplicate {
             self.fired(id);
             self.insist(&receipt, tries.saturating_add(1)).await;
@@ -235,8 +280,8 @@ impl Courier {
             answered,
             at: self.core.clock.now(),
         };
-        let all = &self.core.tries.0;
-        all.entry(self.delivery.id).or_default().push(tried);
+        self.core.store.told(self.delivery.id, &tried);
+        self.core.tries.add(self.delivery.id, tried);
         self.core.observers.emit(|| EventKind::ReceiptSent {
             message: self.name.clone(),
             event_id: receipt.event_id.clone(),

@@ -11,8 +11,11 @@ use crate::{
     clock::Clock,
     core::Core,
     event::AttemptId,
+    inbound::Inbound,
     ledger::KeyId,
+    message::MessageId,
     profile::Profile,
+    receipt::Tried,
     record::{Attempt, Delivery},
     reply::Reply,
 };
@@ -268,6 +271,28 @@ impl Store {
         }
     }
 
+    /// It was tried to tell the client about a message. Among replicas only the one that accepted
+    /// it knows.
+    pub(crate) fn told(&self, message: MessageId, tried: &Tried) {
+        if let Self::Disk(disk) = self {
+            disk.queue.push(Entry::Told(message, tried.clone()));
+        }
+    }
+
+    /// Keeps what a phone has sent. Among replicas only the one that heard it knows.
+    pub(crate) async fn heard(&self, message: &Inbound, at: Duration) -> Result<(), Unkept> {
+        match self {
+            Self::Memory | Self::Shared(_) => Ok(()),
+            Self::Disk(disk) => {
+                let text = rows::inbound(message);
+                disk.queue
+                    .wait_for(|done| Entry::Heard(text, at, done))
+                    .await?;
+                Ok(())
+            }
+        }
+    }
+
     /// Keeps that the stored answer of a key is another one from now on.
     pub(crate) async fn restated(&self, key: &KeyId, reply: &Arc<Reply>) -> Result<(), Unkept> {
         match self {
@@ -423,8 +448,9 @@ impl Keeper {
 }
 
 impl Opened {
-    /// Takes up what the store has kept; who keeps what is new from now on.
-    pub(crate) async fn recover(self, core: &Core) -> Result<Keeper, StoreError> {
+    /// Takes up what the store has kept, receipts that are still to come too; who keeps what is new
+    /// from now on.
+    pub(crate) async fn recover(self, core: &Arc<Core>) -> Result<Keeper, StoreError> {
         match (self, &core.store) {
             (Self::Disk(mut database), Store::Disk(disk)) => {
                 let recovered = database.recover(core).await?;

@@ -127,6 +127,14 @@ impl Webhooks {
             .clone()
     }
 
+    /// Whether they go anywhere.
+    pub(crate) fn has_callback(&self) -> bool {
+        self.callback
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
+    }
+
     /// Whether anything is still to come, or not acknowledged yet.
     pub(crate) fn under_way(&self) -> bool {
         !self.couriers.is_empty()

@@ -8,7 +8,7 @@ use lab::{
     Answer, LONG, OTHER, TO, Watch, ask, delivered, fault, get, message, post, rule, with_body,
 };
 use serde_json::{Value, json};
-use stub_provider::{Config, Profile, Provider, StoreConfig, event::EventKind};
+use stub_provider::{Config, LifeTimes, Profile, Provider, Quota, StoreConfig, event::EventKind};
 
 fn kept_in(dir: &Path) -> Config {
     Config {
@@ -294,4 +294,62 @@ async fn a_file_that_is_no_database_is_refused_with_its_name() {
     let refused = Provider::start(kept_in(dir.path())).await;
     let error = refused.expect_err("it is no database").to_string();
     assert!(error.contains("provider.db"), "{error}");
+}
+
+#[tokio::test]
+async fn who_has_opted_out_and_what_was_used_of_a_quota_is_kept() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let limited = || {
+        Provider::start(Config {
+            quota: Quota {
+                daily: Some(2),
+                queue: Some(1),
+                ..Quota::default()
+            },
+            life: LifeTimes {
+                queued: Duration::from_mins(1),
+                ..LifeTimes::default()
+            },
+            ..kept_in(dir.path())
+        })
+    };
+    let first = limited().await.expect("a provider");
+    let stop = json!({ "from": OTHER, "body": "STOP" });
+    let heard = ask(first.addr(), &with_body("POST", "/admin/inbound", &stop)).await;
+    assert_eq!(heard.status, 201);
+    // From its midnight on the whole day is ahead.
+    for key in ["yesterday", "too"] {
+        assert_eq!(send(&first, key, TO).await.status, 201);
+        first.clock().advance(Duration::from_mins(1));
+    }
+    let over = send(&first, "one", TO).await;
+    let midnight = over.header("retry-after").expect("how long to wait");
+    let midnight = midnight.parse().expect("whole seconds");
+    first.clock().advance(Duration::from_secs(midnight));
+    assert_eq!(send(&first, "one", TO).await.status, 201);
+    first.stop().await;
+
+    let second = limited().await.expect("a provider");
+    let refused = send(&second, "out", OTHER).await;
+    assert_eq!(
+        (refused.status, &refused.json()["code"]),
+        (400, &json!(21610))
+    );
+    let code = |answer: &Answer| (answer.status, answer.json()["code"].clone());
+    // One is in the queue still; then the day has room for one more.
+    assert_eq!(code(&send(&second, "two", TO).await), (429, json!(21611)));
+    second.clock().advance(Duration::from_mins(1));
+    assert_eq!(send(&second, "two", TO).await.status, 201);
+    second.clock().advance(Duration::from_mins(1));
+    assert_eq!(code(&send(&second, "three", TO).await), (429, json!(63038)));
+    ask(
+        second.addr(),
+        &with_body("POST", "/admin/reset", &json!({})),
+    )
+    .await;
+    second.stop().await;
+
+    let third = limited().await.expect("a provider");
+    assert_eq!(send(&third, "out", OTHER).await.status, 201);
+    third.stop().await;
 }

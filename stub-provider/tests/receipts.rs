@@ -7,9 +7,9 @@ use std::{sync::Arc, time::Duration};
 use lab::{LONG, TO, ask, message, post, rule};
 use serde_json::{Value, json};
 use stub_provider::{
-    Config, LifeTimes, Provider, WebhookTimes,
+    Config, LifeTimes, Provider, StoreConfig, WebhookTimes,
     event::EventKind,
-    fault::{FaultRule, Wrong},
+    fault::{FaultRule, MessageStatus, Wrong},
     signature::sign,
 };
 use tokio::{
@@ -506,4 +506,69 @@ async fn what_is_not_acknowledged_shows_in_the_metrics_until_it_is() {
     assert_eq!(watch.until(told).await, Some(200));
     assert_eq!(unacknowledged().await, "0");
     assert_eq!(take(&mut receipts, 4).await.len(), 4);
+}
+
+#[tokio::test]
+async fn receipts_that_were_not_acknowledged_go_on_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let start = |url: String| {
+        Provider::start(Config {
+            callback: Some(url),
+            webhook_secret: SECRET.into(),
+            webhooks: WebhookTimes {
+                retry_base: HOUR * 24,
+                ..WebhookTimes::default()
+            },
+            life: slow(),
+            store: StoreConfig::Disk {
+                dir: dir.path().to_owned(),
+                fsync: false,
+            },
+            ..Config::default()
+        })
+    };
+    let told = |kind: &EventKind| match kind {
+        EventKind::ReceiptSent {
+            event_id,
+            status,
+            attempt,
+            answered,
+            ..
+        } => Some((*status, *attempt, *answered, event_id.clone())),
+        _ => None,
+    };
+
+    let (url, _receipts) = endpoint(&[200, 503]).await;
+    let first = start(url).await.expect("a provider");
+    let mut watch = lab::Watch::new(&first);
+    accepted(&first, "k1", &message(TO, "1")).await;
+    first.clock().advance(HOUR * 2);
+    let (status, _, answered, _) = watch.until(told).await;
+    assert_eq!((status, answered), (MessageStatus::Queued, Some(200)));
+    let (status, attempt, answered, refused) = watch.until(told).await;
+    assert_eq!(
+        (status, attempt, answered),
+        (MessageStatus::Sent, 1, Some(503))
+    );
+    first.stop().await;
+
+    let (url, mut receipts) = endpoint(&[]).await;
+    let second = start(url.clone()).await.expect("a provider");
+    let mut watch = lab::Watch::new(&second);
+    second.clock().advance(HOUR);
+    // What was acknowledged does not come again; what was not is the same event, tried again.
+    let (status, attempt, answered, again) = watch.until(told).await;
+    assert_eq!(
+        (status, attempt, answered),
+        (MessageStatus::Sent, 2, Some(200))
+    );
+    assert_eq!(again, refused);
+    assert_eq!(watch.until(told).await.0, MessageStatus::Delivered);
+    let taken = take(&mut receipts, 2).await;
+    assert_eq!(statuses(&taken), ["sent", "delivered"]);
+    second.stop().await;
+
+    let third = start(url).await.expect("a provider");
+    assert!(!third.has_work_under_way(), "everything was acknowledged");
+    third.stop().await;
 }

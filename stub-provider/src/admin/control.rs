@@ -34,7 +34,7 @@ pub(super) async fn post(core: &Arc<Core>, path: &str, body: &[u8]) -> Reply {
             Ok(set) => set_callback(core, Some(&set.url)),
             Err(reply) => reply,
         },
-        "/admin/inbound" => inbound(core, body),
+        "/admin/inbound" => inbound(core, body).await,
         _ => bad("nothing can be set here"),
     }
 }
@@ -127,10 +127,13 @@ fn failed(unkept: Unkept, what: &str) -> Reply {
 }
 
 /// A phone sends a message.
-fn inbound(core: &Arc<Core>, body: &[u8]) -> Reply {
+async fn inbound(core: &Arc<Core>, body: &[u8]) -> Reply {
     match read::<Inbound>(body) {
         Ok(message) if message.from.trim().is_empty() => bad("`from` is the phone that writes"),
         Ok(message) => {
+            if let Err(unkept) = core.store.heard(&message, core.clock.now()).await {
+                return failed(unkept, "whether the message is kept");
+            }
             let keyword = core.hear(&message);
             let shown = json!({
                 "from": message.from,

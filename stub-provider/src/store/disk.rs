@@ -21,7 +21,7 @@ use super::{
 };
 
 /// Of the tables. A provider opens no others.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Everything is added at the end of its table, so that a commit touches few pages. Times are
 /// microseconds of the provider's clock, whose zero is `provider.zero`.
@@ -39,11 +39,19 @@ create table attempts (
     reached text not null, status integer, ended text, message integer
 ) strict;
 create table messages (
-    id integer primary key, name text not null, attempt integer not null, at integer not null
+    id integer primary key, name text not null, attempt integer not null, at integer not null,
+    reported integer not null
 ) strict;
 create table answers (
     id integer primary key, attempt integer not null, key text not null, fingerprint blob not null,
     status integer, headers blob, body blob, message integer, at integer not null
+) strict;
+create table receipts (
+    id integer primary key, message integer not null, event_id text not null, status text not null,
+    attempt integer not null, answered integer, at integer not null
+) strict;
+create table inbound (
+    id integer primary key, at integer not null, message text not null
 ) strict;
 create view deliveries as
     select messages.name as id, reading ->> 'customer' as customer, reading ->> 'key' as key,

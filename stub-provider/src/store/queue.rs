@@ -16,7 +16,8 @@ use tokio::sync::{Notify, oneshot};
 
 use super::Lost;
 use crate::{
-    accept::Conclusion, core::Core, event::AttemptId, ledger::KeyId, record::Attempt, reply::Reply,
+    accept::Conclusion, core::Core, event::AttemptId, ledger::KeyId, message::MessageId,
+    receipt::Tried, record::Attempt, reply::Reply,
 };
 
 /// How long something that nobody waits for may stay in memory alone.
@@ -35,6 +36,10 @@ pub(super) enum Entry {
     Noted(Arc<Attempt>, Done),
     /// An attempt was decided.
     Concluded(Arc<Core>, Box<Conclusion>, Done),
+    /// The client was told about a message, or it was tried.
+    Told(MessageId, Tried),
+    /// A phone has sent a message, in this form, at that time.
+    Heard(String, Duration, Done),
     /// A key has another stored answer.
     Restated(KeyId, Arc<Reply>, Done),
     /// No key is known any more.

@@ -16,8 +16,11 @@ use crate::{
     arrival::counted_as,
     core::Core,
     event::End,
+    fault::MessageStatus,
+    inbound::{Inbound, keyword},
     ledger::{KeyId, Settled},
     message::MessageId,
+    receipt::Tried,
     record::{Attempt, Delivery},
     reply::Reply,
 };
@@ -27,20 +30,24 @@ const PAGE: i64 = 4096;
 
 impl Database {
     /// Takes up everything that was kept.
-    pub(super) async fn recover(&mut self, core: &Core) -> Result<Recovered, StoreError> {
+    pub(super) async fn recover(&mut self, core: &Arc<Core>) -> Result<Recovered, StoreError> {
         let mut recovered = Recovered {
             torn: self.tail.torn,
             ..Recovered::default()
         };
         let mut latest = Duration::ZERO;
         self.attempts(core, &mut recovered, &mut latest).await?;
-        self.messages(core, &mut recovered, &mut latest).await?;
+        let reported = self.messages(core, &mut recovered, &mut latest).await?;
         self.answers(core, &mut latest).await?;
+        self.tries(core, &mut latest).await?;
+        self.inbound(core, &mut latest).await?;
         recovered.keys = core.ledger.stored();
         core.records.go_on_from(self.next.0, self.next.1);
         let now = since_epoch();
         core.clock
             .resume(self.zero, now.saturating_add(self.ahead), latest);
+        core.recount();
+        core.report_again(&reported);
         Ok(recovered)
     }
 
@@ -105,13 +112,15 @@ impl Database {
         .await
     }
 
+    /// Which of them the client was to be told about.
     async fn messages(
         &mut self,
         core: &Core,
         recovered: &mut Recovered,
         latest: &mut Duration,
-    ) -> Result<(), StoreError> {
-        let select = "select id, attempt, at from messages where id > ? order by id limit ?";
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let select = "select * from messages where id > ? order by id limit ?";
+        let mut reported = Vec::new();
         self.each("the attempt of message", select, |id, row| {
             let by: i64 = row.try_get("attempt")?;
             let by = core.records.attempt(by.cast_unsigned());
@@ -119,11 +128,51 @@ impl Database {
             let at = span(row.try_get("at")?);
             recovered.deliveries += 1;
             *latest = (*latest).max(at);
-            core.records.restore(Delivery {
+            let delivery = Delivery {
                 id: MessageId(id.cast_unsigned()),
                 by,
                 at,
-            });
+            };
+            if row.try_get("reported")? {
+                reported.push(delivery.clone());
+            }
+            core.records.restore(delivery);
+            Ok(())
+        })
+        .await?;
+        Ok(reported)
+    }
+
+    async fn tries(&mut self, core: &Core, latest: &mut Duration) -> Result<(), StoreError> {
+        let select = "select * from receipts where id > ? order by id limit ?";
+        self.each("the receipt", select, |_, row| {
+            let message: i64 = row.try_get("message")?;
+            let answered: Option<i64> = row.try_get("answered")?;
+            let number = |number: i64| u32::try_from(number).map_err(|_| Unread::Sense);
+            let tried = Tried {
+                event_id: row.try_get("event_id")?,
+                status: MessageStatus::from_word(row.try_get("status")?).ok_or(Unread::Sense)?,
+                attempt: number(row.try_get("attempt")?)?,
+                answered: answered
+                    .map(u16::try_from)
+                    .transpose()
+                    .map_err(|_| Unread::Sense)?,
+                at: span(row.try_get("at")?),
+            };
+            *latest = (*latest).max(tried.at);
+            core.tries.add(MessageId(message.cast_unsigned()), tried);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn inbound(&mut self, core: &Core, latest: &mut Duration) -> Result<(), StoreError> {
+        let select = "select * from inbound where id > ? order by id limit ?";
+        self.each("the message from a phone", select, |_, row| {
+            let message: String = row.try_get("message")?;
+            let message: Inbound = serde_json::from_str(&message).map_err(|_| Unread::Sense)?;
+            *latest = (*latest).max(span(row.try_get("at")?));
+            core.opt_outs.hear(&message, keyword(&message.body));
             Ok(())
         })
         .await

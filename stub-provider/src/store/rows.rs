@@ -14,6 +14,7 @@ use hyper::{
 use crate::{
     event::{End, Reading},
     fingerprint::Fingerprint,
+    inbound::Inbound,
     kept::Kept,
     message::MessageId,
     record::{Attempt, Came, Progress, Reached},
@@ -102,6 +103,12 @@ impl AttemptRow {
         let attempt = Attempt::again(self.id.cast_unsigned(), came, reading, by_key, self.sender);
         Ok(attempt.with_progress(progress))
     }
+}
+
+/// A message from a phone, as one text.
+pub(super) fn inbound(message: &Inbound) -> String {
+    // As above.
+    serde_json::to_string(message).unwrap_or_default()
 }
 
 /// The headers of an answer, as `name: value` lines. No value can hold a line feed.

@@ -18,6 +18,8 @@ use crate::{
     clock::Clock,
     event::AttemptId,
     ledger::KeyId,
+    message::MessageId,
+    receipt::Tried,
     record::{Attempt, Delivery},
 };
 
@@ -38,7 +40,8 @@ struct Rows<'e> {
     fresh: HashSet<AttemptId>,
     attempts: Vec<(&'e Attempt, Option<&'e KeyId>)>,
     changed: Vec<&'e Attempt>,
-    messages: Vec<(&'e Delivery, String)>,
+    messages: Vec<(&'e Delivery, String, bool)>,
+    told: Vec<(MessageId, &'e Tried)>,
     answers: Vec<(&'e Conclusion, &'e KeyId)>,
 }
 
@@ -102,10 +105,19 @@ impl Writer {
                         rows.arrived(&conclusion.attempt, key);
                     }
                     if let Some(delivery) = &conclusion.delivery {
+                        let name = core.naming.name(delivery.id);
                         rows.messages
-                            .push((delivery, core.naming.name(delivery.id)));
+                            .push((delivery, name, core.webhooks.has_callback()));
                     }
                     rows.answers.extend(key.map(|key| (&**conclusion, key)));
+                }
+                Entry::Told(message, tried) => rows.told.push((*message, tried)),
+                Entry::Heard(message, at, _) => {
+                    sqlx::query("insert into inbound (at, message) values (?, ?)")
+                        .bind(micros(*at))
+                        .bind(message.as_str())
+                        .execute(&mut self.database.connection)
+                        .await?;
                 }
                 Entry::Restated(key, reply, _) => {
                     self.flush(&mut rows).await?;
@@ -129,7 +141,7 @@ impl Writer {
                 } => {
                     self.flush(&mut rows).await?;
                     self.open.clear();
-                    for table in ["attempts", "messages", "answers"] {
+                    for table in ["attempts", "messages", "answers", "receipts", "inbound"] {
                         self.execute(&format!("delete from {table}")).await?;
                     }
                     sqlx::query("update provider set next_attempt = ?, next_message = ?")
@@ -200,11 +212,26 @@ impl Writer {
         }
         for some in in_powers_of_two(&rows.messages) {
             let mut sql = QueryBuilder::<Sqlite>::new("insert into messages ");
-            sql.push_values(some, |mut row, (delivery, name)| {
+            sql.push_values(some, |mut row, (delivery, name, reported)| {
                 row.push_bind(delivery.id.0.cast_signed())
                     .push_bind(name.as_str())
                     .push_bind(delivery.by.id.cast_signed())
-                    .push_bind(micros(delivery.at));
+                    .push_bind(micros(delivery.at))
+                    .push_bind(*reported);
+            });
+            sql.build().execute(&mut *to).await?;
+        }
+        for some in in_powers_of_two(&rows.told) {
+            let mut sql = QueryBuilder::<Sqlite>::new(
+                "insert into receipts (message, event_id, status, attempt, answered, at) ",
+            );
+            sql.push_values(some, |mut row, (message, tried)| {
+                row.push_bind(message.0.cast_signed())
+                    .push_bind(tried.event_id.as_str())
+                    .push_bind(tried.status.as_str())
+                    .push_bind(i64::from(tried.attempt))
+                    .push_bind(tried.answered.map(i64::from))
+                    .push_bind(micros(tried.at));
             });
             sql.build().execute(&mut *to).await?;
         }
@@ -259,12 +286,13 @@ impl Writer {
 /// Everything of an entry is kept: whoever waits goes on.
 fn done(entry: Entry) {
     let waits = match entry {
-        Entry::Arrived(..) | Entry::Ended(_) => return,
+        Entry::Arrived(..) | Entry::Ended(_) | Entry::Told(..) => return,
         Entry::Concluded(core, conclusion, done) => {
             conclusion.publish(&core, false);
             done
         }
         Entry::Noted(_, done)
+        | Entry::Heard(_, _, done)
         | Entry::Restated(_, _, done)
         | Entry::Forgotten(done)
         | Entry::Cleared { done, .. }
