@@ -7,15 +7,18 @@ COMMAND is a `chaos-runner run …`, of which verdicts and attempt counts are co
 `chaos-runner explore …`, of which each script's verdict and its place in the order are. `--report` and
 `--json` are added. With --busy one process keeps a core busy all the while. With --verdicts a client may
 make more attempts in one run than in another. Exits 1 when two runs differ, and says where, and when a
-run does not exit with 0.
+run does not exit with 0: the report of such a run is kept under target/soak.
 """
 
 import collections
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+
+KEPT = pathlib.Path("target/soak")
 
 
 def attempts(history):
@@ -70,6 +73,8 @@ def main():
         for nth in range(runs):
             with tempfile.TemporaryDirectory() as base:
                 code, result = one_run(command, base)
+                if code:
+                    shutil.copytree(base, KEPT / f"run-{nth + 1}", dirs_exist_ok=True)
             codes[code] += 1
             for name, (verdict, count) in result.items():
                 seen[name][(json.dumps(verdict), count if counted else None)] += 1
