@@ -295,6 +295,13 @@ pub fn overlap(view: &View<'_>, first: &AttemptView<'_>, second: &AttemptView<'_
     if reply(view, first) == Reply::Ambiguous {
         return Overlap::No;
     }
+    // A request that comes late may be one that the client had given up before it sent the first:
+    // they can overtake each other on their connections.
+    if let Some((over, End::ClientClosed | End::ClientReset)) = second.ended
+        && over.at_us < left.at_us.saturating_add(TAKEN_US)
+    {
+        return Overlap::Open;
+    }
     let connection = view.connection(first.provider, first.connection);
     let reused = view.used_after(first, left.seq);
     let late = left.at_us.saturating_sub(second.arrived.at_us) >= TAKEN_US;

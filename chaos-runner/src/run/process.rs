@@ -7,9 +7,10 @@ use std::{
     collections::BTreeMap,
     fmt,
     fs::File,
-    io,
+    io::{self, Write as _},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -24,7 +25,6 @@ use nix::{
     },
     unistd::Pid,
 };
-use tokio::{io::AsyncWriteExt as _, process::Command};
 
 use super::guardian::{self, Guardian};
 
@@ -112,28 +112,25 @@ impl Running {
             .stderr(stderr)
             .process_group(0)
             .spawn()?;
-        let group = child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .ok_or_else(|| io::Error::other("the system gave the process no number"))?;
+        let group = i32::try_from(child.id()).map_err(io::Error::other)?;
         guardian.watch(group);
-
-        if let (Some(text), Some(mut pipe)) = (what.stdin.clone(), child.stdin.take()) {
-            tokio::spawn(async move {
-                // A client that does not read its input shows by what it then does not send.
-                if let Err(error) = pipe.write_all(text.as_bytes()).await {
-                    tracing::debug!(%error, "the client closed its standard input early");
-                }
-            });
-        }
         let gone = Arc::new(AtomicBool::new(false));
         let running = Self {
             group,
             gone: Arc::clone(&gone),
         };
+        let input = what.stdin.clone();
         let watcher = Arc::clone(guardian);
-        tokio::spawn(async move {
-            let exit = match child.wait().await {
+        // Not on the runtime: the system may take its time over a process that has ended (a tenth of
+        // a second and more on a busy machine), and whoever waits for it stands still meanwhile.
+        let watch = move || {
+            if let (Some(text), Some(mut pipe)) = (input, child.stdin.take())
+                // A client that does not read its input shows by what it then does not send.
+                && let Err(error) = pipe.write_all(text.as_bytes())
+            {
+                tracing::debug!(%error, "the client closed its standard input early");
+            }
+            let exit = match child.wait() {
                 Ok(status) => status.code(),
                 Err(error) => {
                     tracing::warn!(%error, "cannot wait for a client process");
@@ -145,7 +142,10 @@ impl Running {
             gone.store(true, Ordering::Release);
             watcher.forget(group);
             ended(exit);
-        });
+        };
+        std::thread::Builder::new()
+            .name(format!("wait-{group}"))
+            .spawn(watch)?;
         Ok(running)
     }
 

@@ -212,11 +212,16 @@ async fn one(plan: Arc<Plan>, labs: Labs) -> Result<Option<ScenarioRun>, Error> 
     let Some(history) = labs.observe(Arc::clone(&plan)).await? else {
         return Ok(None);
     };
-    directory::write_history(labs.directory(), &history)?;
+    let history = Arc::new(history);
+    let (run, written) = (labs.directory().to_owned(), Arc::clone(&history));
+    // Not on the runtime: the labs go on meanwhile.
+    tokio::task::spawn_blocking(move || directory::write_history(&run, &written))
+        .await
+        .map_err(|error| panicked(&plan.name, error))??;
     Ok(Some(ScenarioRun {
         duration: began.elapsed(),
         directory: Some(labs.directory_of(&plan.name)),
-        ..not_run(&plan, Ran::Observed(Arc::new(history)))
+        ..not_run(&plan, Ran::Observed(history))
     }))
 }
 

@@ -120,6 +120,24 @@ mod tests {
     }
 
     #[test]
+    fn a_second_request_that_was_given_up_before_it_came_decides_nothing() {
+        // The one that was sent first comes last, and the client has long hung up.
+        let overtaken = tale("overtaken", 1)
+            .ask(1, Some("k"))
+            .suffer(delay(500))
+            .wait(400)
+            .ask(1, Some("k"))
+            .end(End::ClientClosed)
+            .wait(100)
+            .of(1)
+            .deliver()
+            .answer(201)
+            .all_sent();
+        let seen = check(&View::new(&overtaken));
+        assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
+    }
+
+    #[test]
     fn two_milliseconds_of_apparent_overlap_decide_nothing() {
         let seen = check(&View::new(&slow(0, End::Answered)));
         assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());

@@ -54,6 +54,7 @@ use super::{
 };
 use crate::{
     client_file::ClientFile,
+    fault::ToxicKind,
     history::{Event, EventKind, Process},
     intent::Outcome,
     plan::{Plan, PlannedFault},
@@ -132,6 +133,7 @@ struct PlacedToxic {
     fault: u32,
     side: usize,
     name: String,
+    kind: ToxicKind,
     /// The attempt that it is for; `None`: it was in place before the connection.
     attempt: Option<(u64, Option<usize>)>,
     /// The provider's connection that the attempt came on.

@@ -59,6 +59,7 @@ impl Lab {
             fault,
             side,
             name,
+            kind: toxic.kind,
             attempt: attempt.map(|(number, live)| (number, live.intent)),
             connection: attempt.map(|(_, live)| live.connection),
             fired: false,
@@ -100,7 +101,8 @@ impl Lab {
         let toxic = &mut self.toxics[index];
         toxic.healed = true;
         let link = &self.sides[toxic.side].link;
-        self.shared.network.remove_toxic(link, &toxic.name).await?;
+        let network = &self.shared.network;
+        network.end_toxic(link, &toxic.name, toxic.kind).await?;
         self.recorder
             .record(EventKind::FaultHealed { fault: toxic.fault });
         Ok(())

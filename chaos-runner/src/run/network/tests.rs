@@ -87,7 +87,7 @@ fn toxic(kind: ToxicKind) -> Toxic {
 async fn a_toxic_that_is_accepted_and_not_listed_is_an_error_by_either_way() {
     let (network, link) = network(yes_sayer("[]")).await;
     // The first goes through the crate, which never looks at the status.
-    for kind in [ToxicKind::Timeout, ToxicKind::ResetPeer] {
+    for kind in [ToxicKind::Bandwidth, ToxicKind::ResetPeer] {
         let error = network
             .add_toxic(&link, "mine", &toxic(kind), None)
             .await
@@ -112,10 +112,21 @@ async fn a_toxic_that_stays_listed_after_its_removal_is_an_error() {
     let listed = r#"[{"name":"mine","type":"timeout","stream":"downstream","toxicity":1.0,"attributes":{}}]"#;
     let (network, link) = network(yes_sayer(listed)).await;
     let error = network
-        .remove_toxic(&link, "mine")
+        .end_toxic(&link, "mine", ToxicKind::Latency)
         .await
         .expect_err("it is still there");
     assert!(error.to_string().contains("still listed"), "{error}");
+}
+
+#[tokio::test]
+async fn a_timeout_that_goes_on_is_an_error() {
+    let listed = r#"{"name":"mine","type":"timeout","toxicity":1.0,"attributes":{}}"#;
+    let (network, link) = network(yes_sayer(listed)).await;
+    let error = network
+        .end_toxic(&link, "mine", ToxicKind::Timeout)
+        .await
+        .expect_err("it goes on");
+    assert!(error.to_string().contains("as toxic as before"), "{error}");
 }
 
 #[tokio::test]
@@ -137,7 +148,7 @@ async fn a_server_that_is_gone_is_an_error_and_no_panic() {
         listener.local_addr().expect("an address")
     };
     let (network, link) = network(gone).await;
-    for kind in [ToxicKind::Timeout, ToxicKind::ResetPeer] {
+    for kind in [ToxicKind::Bandwidth, ToxicKind::ResetPeer] {
         let added = network.add_toxic(&link, "mine", &toxic(kind), None).await;
         assert!(matches!(added, Err(Error::Toxiproxy { .. })), "{added:?}");
     }

@@ -77,12 +77,37 @@ impl Network {
         Ok(name)
     }
 
+    /// Ends the work of a toxic and makes sure of it.
+    ///
+    /// A `timeout` that covers a whole proxy stays there and does nothing any more: its removal
+    /// would close every connection of the proxy, the next attempt's too.
+    ///
+    /// # Errors
+    ///
+    /// When the server refuses, or lists the toxic as before.
+    pub async fn end_toxic(&self, link: &Link, name: &str, kind: ToxicKind) -> Result<(), Error> {
+        if !(kind == ToxicKind::Timeout && self.covers_whole_proxy()) {
+            return self.remove_toxic(link, name).await;
+        }
+        let path = format!("/proxies/{}/toxics/{name}", link.name);
+        let idle = json!({ "toxicity": 0 });
+        self.caller.call(Method::POST, &path, Some(&idle)).await?;
+        let listed = self.caller.call(Method::GET, &path, None).await?;
+        if listed["toxicity"].as_f64() != Some(0.0) {
+            return Err(Error::Toxiproxy {
+                doing: format!("ending toxic {name}"),
+                why: "it is as toxic as before".into(),
+            });
+        }
+        Ok(())
+    }
+
     /// Takes a toxic away and makes sure that it is gone.
     ///
     /// # Errors
     ///
     /// When the server refuses or still lists it.
-    pub async fn remove_toxic(&self, link: &Link, name: &str) -> Result<(), Error> {
+    async fn remove_toxic(&self, link: &Link, name: &str) -> Result<(), Error> {
         let path = format!("/proxies/{}/toxics/{name}", link.name);
         self.caller.call(Method::DELETE, &path, None).await?;
         let path = format!("/proxies/{}/toxics", link.name);
@@ -168,9 +193,13 @@ fn block(connection: u64) -> String {
     format!("block-{connection}")
 }
 
-/// Whether `toxiproxy_rust` has a call for the type.
+/// Whether `toxiproxy_rust` has a call for the type that fits. Its `timeout` always has the
+/// server's name for it, and one that has done its work may still be there under that.
 fn crate_can_create(kind: ToxicKind) -> bool {
-    !matches!(kind, ToxicKind::ResetPeer | ToxicKind::Noop)
+    !matches!(
+        kind,
+        ToxicKind::ResetPeer | ToxicKind::Noop | ToxicKind::Timeout
+    )
 }
 
 /// Creates a toxic on the whole proxy through the crate.
@@ -201,9 +230,6 @@ fn create(proxy: &Proxy, toxic: &Toxic) -> Result<(), String> {
         ToxicKind::SlowClose => {
             proxy.with_slow_close(stream, attribute("delay")?, toxicity);
         }
-        ToxicKind::Timeout => {
-            proxy.with_timeout(stream, attribute("timeout")?, toxicity);
-        }
         ToxicKind::Slicer => {
             proxy.with_slicer(
                 stream,
@@ -216,7 +242,7 @@ fn create(proxy: &Proxy, toxic: &Toxic) -> Result<(), String> {
         ToxicKind::LimitData => {
             proxy.with_limit_data(stream, attribute("bytes")?, toxicity);
         }
-        ToxicKind::ResetPeer | ToxicKind::Noop => {
+        ToxicKind::ResetPeer | ToxicKind::Noop | ToxicKind::Timeout => {
             return Err(format!("the crate has no call for {}", toxic.kind.as_str()));
         }
     }
