@@ -12,5 +12,5 @@ fi
 cargo build --workspace --bins
 cd browser
 npm ci --silent --no-audit --no-fund
-[ $# -gt 0 ] || set -- inbox.test.mjs report.test.mjs
+[ $# -gt 0 ] || set -- inbox.test.mjs report.test.mjs exploration.test.mjs
 exec node --test --test-concurrency=1 --test-timeout=60000 "$@"

@@ -186,10 +186,10 @@ impl RunOptions {
         write(&suite.directory.join(kept::FILE), &kept)?;
         page::leave(&suite.directory, result, &page::sources(&self.scenarios))
             .map_err(|(path, error)| Failure::Report(path, error))?;
-        if let Some(path) = &self.json {
+        if let Some(path) = &self.files.json {
             write(path, &document)?;
         }
-        if let Some(path) = &self.junit {
+        if let Some(path) = &self.files.junit {
             let text = junit::document(result).map_err(|error| {
                 Failure::Report(path.display().to_string(), io::Error::other(error))
             })?;

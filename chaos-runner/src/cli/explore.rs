@@ -20,14 +20,15 @@ use stub_provider::duration::Span;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    OutputArgs, Verbosity,
+    Files, OutputArgs, Verbosity, page,
     run::{CLIENT, SEED, client, seed},
 };
 use crate::{
     diagnostic::FileError,
     exit_code::ExitCode,
     explore::{
-        Explored, Progress, Settings, alphabet::Alphabet, certificate, explore, script::Shard,
+        Explored, Progress, SCRIPTS, Settings, alphabet::Alphabet, certificate, explore,
+        script::Shard,
     },
     report::explore as told,
     result::Rules,
@@ -89,15 +90,13 @@ pub struct ExploreArgs {
     /// Stop after the length at which a script fails: the smallest is found by then.
     #[arg(long)]
     pub fail_fast: bool,
-    /// Where each run leaves a directory of its own.
+    /// Where each run leaves a directory of its own, with a page to look at (report.html), a square
+    /// in it for each script, and the histories of what failed; `latest` is a link to the last.
     #[arg(long, value_name = "DIR", default_value = "target/chaos")]
     pub report: PathBuf,
-    /// Write a report in `JUnit`'s XML to this file.
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Write a JSON report to this file.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// Reports into files.
+    #[command(flatten)]
+    pub files: Files,
     /// The least severity that fails a script: duplicate, loss, wrong-outcome, policy or note.
     #[arg(long, value_name = "SEVERITY", default_value_t = Severity::Policy)]
     pub min_severity: Severity,
@@ -186,21 +185,15 @@ impl ExploreArgs {
         self.leave(&explored)?;
         for confirmed in &explored.confirmed {
             if let Some(path) = &confirmed.found.scenario {
-                let again = [
-                    "chaos-runner".to_owned(),
-                    "replay".to_owned(),
-                    path.display().to_string(),
-                ];
-                let seed = ["--seed".to_owned(), exploration.seed.to_string()];
-                let words: Vec<String> = again
-                    .into_iter()
-                    .chain(seed)
-                    .chain(exploration.client_words.clone())
-                    .collect();
-                teller.say(&format!("again: {}\n", words.join(" ")))?;
+                teller.say(&format!("again: {}\n", told::again(exploration, path)))?;
             }
         }
-        Ok(exploration.exit_code())
+        let code = exploration.exit_code();
+        if code != ExitCode::Pass {
+            let page = explored.directory.join(page::FILE);
+            teller.say(&format!("Look at {}\n", page.display()))?;
+        }
+        Ok(code)
     }
 
     /// Leaves the reports where the run has its directory, and where the user wants them.
@@ -211,11 +204,14 @@ impl ExploreArgs {
         let certificate = pretty(&certificate::certificate(exploration))?;
         write(&explored.directory.join("certificate.json"), &certificate)?;
         let verdicts = explored.verdicts.join("\n") + "\n";
-        write(&explored.directory.join("scripts.tsv"), &verdicts)?;
-        if let Some(path) = &self.json {
+        write(&explored.directory.join(SCRIPTS), &verdicts)?;
+        let path = explored.directory.join(page::FILE);
+        page::write_exploration(&path, exploration, &explored.verdicts)
+            .map_err(Error::io(format!("writing {}", path.display())))?;
+        if let Some(path) = &self.files.json {
             write(path, &document)?;
         }
-        if let Some(path) = &self.junit {
+        if let Some(path) = &self.files.junit {
             let text = told::junit(exploration, &explored.confirmed)
                 .map_err(|error| Error::io("writing the JUnit report")(io::Error::other(error)))?;
             write(path, &text)?;

@@ -13,11 +13,12 @@ use std::{
 use clap::Args;
 use jiff::Zoned;
 
-use super::{CommandError, OutputArgs, tell};
+use super::{CommandError, Files, OutputArgs, page, tell};
 use crate::{
     diagnostic::FileError,
     exit_code::ExitCode,
     explore::{
+        SCRIPTS,
         certificate::certificate,
         result::{Exploration, FORMAT},
         script::Shard,
@@ -35,12 +36,12 @@ pub struct MergeArgs {
     /// The directories of the parts, as `run --shard` or `explore --shard` left them.
     #[arg(value_name = "DIR", required = true)]
     pub parts: Vec<PathBuf>,
-    /// Write a report in `JUnit`'s XML to this file.
+    /// Reports into files.
+    #[command(flatten)]
+    pub files: Files,
+    /// Write the page to look at (HTML) to this file.
     #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Write a JSON report to this file.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub page: Option<PathBuf>,
     /// Write the certificate of a whole exploration to this file.
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
@@ -79,13 +80,19 @@ impl MergeArgs {
     }
 
     fn explorations(&self, parts: &[PathBuf]) -> Result<ExitCode, CommandError> {
+        // A part that was handed over without its scripts has no squares on the page.
+        let verdicts: Vec<String> = parts
+            .iter()
+            .filter_map(|part| fs::read_to_string(part.join(SCRIPTS)).ok())
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
         let parts = parts
             .iter()
             .map(|part| exploration(&part.join(EXPLORATION)))
             .collect::<Result<Vec<_>, _>>()?;
         let whole =
             Exploration::merge(parts).map_err(|why| FileError::new("the command line", why))?;
-        if let Some(path) = &self.json {
+        if let Some(path) = &self.files.json {
             let text = serde_json::to_string_pretty(&whole).map_err(std::io::Error::from)?;
             fs::write(path, text + "\n")?;
         }
@@ -94,9 +101,12 @@ impl MergeArgs {
                 serde_json::to_string_pretty(&certificate(&whole)).map_err(std::io::Error::from)?;
             fs::write(path, text + "\n")?;
         }
-        if let Some(path) = &self.junit {
+        if let Some(path) = &self.files.junit {
             let text = told::junit(&whole, &[]).map_err(std::io::Error::other)?;
             fs::write(path, text)?;
+        }
+        if let Some(path) = &self.page {
+            page::write_exploration(path, &whole, &verdicts)?;
         }
         let mut out = anstream::AutoStream::new(std::io::stdout(), anstream::ColorChoice::global());
         for level in &whole.levels {
@@ -121,7 +131,10 @@ impl MergeArgs {
         result.interrupted = whole.interrupted;
         result.duration = began.elapsed();
         let code = result.exit_code();
-        tell::suite(result, output, self.json.as_deref(), self.junit.as_deref())?;
+        if let Some(path) = &self.page {
+            page::write(path, &result, &page::sources_of(&result))?;
+        }
+        tell::suite(result, output, &self.files)?;
         Ok(code)
     }
 }

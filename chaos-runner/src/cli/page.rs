@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::{
+    explore::result::Exploration,
     history::view::View,
     report::{
         html::{self, Sources},
@@ -31,13 +32,25 @@ pub(super) fn leave(
     sources: &Sources,
 ) -> Result<(), Unwritten> {
     let path = directory.join(FILE);
-    write_page(&path, result, sources).map_err(|error| (path.display().to_string(), error))?;
+    write(&path, result, sources).map_err(|error| (path.display().to_string(), error))?;
     result.all().try_for_each(draw)
 }
 
-fn write_page(path: &Path, result: &SuiteResult, sources: &Sources) -> io::Result<()> {
+/// Writes the page of a run.
+pub(super) fn write(path: &Path, result: &SuiteResult, sources: &Sources) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     html::write(&mut file, result, sources)?;
+    file.flush()
+}
+
+/// Writes the page of an exploration.
+pub(super) fn write_exploration(
+    path: &Path,
+    explored: &Exploration,
+    verdicts: &[String],
+) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    html::write_exploration(&mut file, explored, verdicts)?;
     file.flush()
 }
 
@@ -59,10 +72,19 @@ fn draw(scenario: &ScenarioResult) -> Result<(), Unwritten> {
 
 /// The texts of the scenarios' files. One that has gone since it was read is not shown.
 pub(super) fn sources(scenarios: &[Scenario]) -> Sources {
+    texts(scenarios.iter().map(|s| (&*s.name, s.file.as_deref())))
+}
+
+/// The same for what was run on another day.
+pub(super) fn sources_of(result: &SuiteResult) -> Sources {
+    texts(result.all().map(|s| (&*s.name, s.file.as_deref())))
+}
+
+fn texts<'a>(scenarios: impl Iterator<Item = (&'a str, Option<&'a str>)>) -> Sources {
     let mut sources = Sources::new();
-    for scenario in scenarios {
-        let stem = scenario.name.split('[').next().unwrap_or(&scenario.name);
-        let name = scenario.file.as_deref().unwrap_or(stem);
+    for (name, file) in scenarios {
+        let stem = name.split('[').next().unwrap_or(name);
+        let name = file.unwrap_or(stem);
         if !sources.contains_key(name)
             && let Ok(text) = suite::source(name)
         {

@@ -13,7 +13,7 @@ use std::{
 use clap::Args;
 use jiff::Zoned;
 
-use super::{CommandError, OutputArgs, tell};
+use super::{CommandError, Files, OutputArgs, page, tell};
 use crate::{
     diagnostic::FileError,
     exit_code::ExitCode,
@@ -34,12 +34,12 @@ pub struct RecheckArgs {
     /// the run was told, else policy].
     #[arg(long, value_name = "SEVERITY")]
     pub min_severity: Option<Severity>,
-    /// Write a report in `JUnit`'s XML to this file.
+    /// Reports into files.
+    #[command(flatten)]
+    pub files: Files,
+    /// Write the page to look at (HTML) to this file.
     #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Write a JSON report to this file.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub page: Option<PathBuf>,
 }
 
 impl RecheckArgs {
@@ -72,7 +72,10 @@ impl RecheckArgs {
         result.client_words = words;
         result.duration = began.elapsed();
         let code = result.exit_code();
-        tell::suite(result, output, self.json.as_deref(), self.junit.as_deref())?;
+        if let Some(path) = &self.page {
+            page::write(path, &result, &page::sources_of(&result))?;
+        }
+        tell::suite(result, output, &self.files)?;
         Ok(code)
     }
 }

@@ -7,7 +7,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 use clap::Args;
 
 use super::{
-    OutputArgs, RunOptions,
+    Files, OutputArgs, RunOptions,
     run::{CLIENT, SEED, client, seed},
 };
 use crate::{diagnostic::FileError, explore::script::Shard, severity::Severity, suite};
@@ -62,8 +62,7 @@ impl ReplayArgs {
             max_time: None,
             fail_fast: false,
             report: self.report,
-            junit: None,
-            json: None,
+            files: Files::default(),
             toxiproxy: None,
             min_severity: Severity::Policy,
             verbosity: output.verbosity(),

@@ -11,7 +11,7 @@ use std::{
 use clap::Args;
 use stub_provider::duration::Span;
 
-use super::{OutputArgs, Verbosity};
+use super::{Files, OutputArgs, Verbosity};
 use crate::{
     client_file::ClientFile, diagnostic::FileError, explore::script::Shard, scenario::Scenario,
     severity::Severity, suite,
@@ -55,12 +55,9 @@ pub struct RunArgs {
     /// histories, and a diagram of each finding (SVG); `latest` is a link to the last.
     #[arg(long, value_name = "DIR", default_value = "target/chaos")]
     pub report: PathBuf,
-    /// Write a report in `JUnit`'s XML to this file.
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Write a JSON report to this file.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// Reports into files.
+    #[command(flatten)]
+    pub files: Files,
     /// Use this Toxiproxy server, by the address of its API, in place of the embedded engine.
     #[arg(long, value_name = "HOST:PORT")]
     pub toxiproxy: Option<Toxiproxy>,
@@ -123,10 +120,8 @@ pub struct RunOptions {
     pub fail_fast: bool,
     /// Where the run leaves a directory of its own.
     pub report: PathBuf,
-    /// Where to write a `JUnit` report.
-    pub junit: Option<PathBuf>,
-    /// Where to write a JSON report.
-    pub json: Option<PathBuf>,
+    /// Where reports are wanted too.
+    pub files: Files,
     /// The Toxiproxy server; `None`: the embedded engine.
     pub toxiproxy: Option<Toxiproxy>,
     /// The least severity that fails the run.
@@ -167,8 +162,7 @@ impl RunArgs {
             max_time: self.max_time.map(|span| span.0),
             fail_fast: self.fail_fast,
             report: self.report,
-            junit: self.junit,
-            json: self.json,
+            files: self.files,
             toxiproxy: self.toxiproxy,
             min_severity: self.min_severity,
             verbosity: output.verbosity(),

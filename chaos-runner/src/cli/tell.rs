@@ -1,8 +1,8 @@
 //! A judged run, told and written where the user wants it, by the commands that run nothing.
 
-use std::{fs, io, path::Path};
+use std::{fs, io};
 
-use super::{CommandError, OutputArgs, Verbosity};
+use super::{CommandError, Files, OutputArgs, Verbosity};
 use crate::{
     report::{
         console::{Loudness, Reporter, SuiteEvent},
@@ -15,13 +15,12 @@ use crate::{
 pub(super) fn suite(
     result: SuiteResult,
     output: OutputArgs,
-    json_file: Option<&Path>,
-    junit_file: Option<&Path>,
+    files: &Files,
 ) -> Result<(), CommandError> {
-    if let Some(path) = json_file {
+    if let Some(path) = &files.json {
         fs::write(path, json::document(&result).to_string())?;
     }
-    if let Some(path) = junit_file {
+    if let Some(path) = &files.junit {
         let text = junit::document(&result).map_err(io::Error::other)?;
         fs::write(path, text)?;
     }

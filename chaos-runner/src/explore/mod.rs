@@ -38,3 +38,6 @@ pub mod tree;
 
 pub use explorer::{Explored, Progress, explore};
 pub use settings::Settings;
+
+/// The file of a run's directory that has a line for each script.
+pub const SCRIPTS: &str = "scripts.tsv";

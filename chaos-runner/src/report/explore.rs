@@ -1,6 +1,6 @@
 //! An exploration, told to people: what was covered, what was found, what to do.
 
-use std::{fmt::Write as _, sync::Arc, time::Duration};
+use std::{fmt::Write as _, path::Path, sync::Arc, time::Duration};
 
 use owo_colors::OwoColorize as _;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -174,17 +174,7 @@ pub fn summary(explored: &Exploration) -> String {
         );
     }
     for found in &explored.unconfirmed {
-        let said = format!(
-            "{} showed in {} ({}) and did not come back alone: 0 of {}",
-            found.kind,
-            counted(
-                usize::try_from(found.scripts).unwrap_or(usize::MAX),
-                "script"
-            ),
-            found.script,
-            found.runs
-        );
-        for line in wrap(&said, WIDTH) {
+        for line in wrap(&unconfirmed(found), WIDTH) {
             let _ = writeln!(text, "{}", line.yellow());
         }
     }
@@ -237,7 +227,32 @@ pub fn summary(explored: &Exploration) -> String {
     text
 }
 
-fn to_do(explored: &Exploration) -> String {
+/// What is said of a kind that did not come back.
+pub(super) fn unconfirmed(found: &KindFound) -> String {
+    format!(
+        "{} showed in {} ({}) and did not come back alone: 0 of {}",
+        found.kind,
+        counted(
+            usize::try_from(found.scripts).unwrap_or(usize::MAX),
+            "script"
+        ),
+        found.script,
+        found.runs
+    )
+}
+
+/// The command that runs a script again that was saved as a scenario.
+#[must_use]
+pub fn again(explored: &Exploration, scenario: &Path) -> String {
+    let scenario = scenario.display().to_string();
+    let seed = explored.seed.to_string();
+    let mut words = vec!["chaos-runner", "replay", &scenario, "--seed", &seed];
+    words.extend(explored.client_words.iter().map(String::as_str));
+    words.join(" ")
+}
+
+/// What to do next, in a sentence or two.
+pub(super) fn to_do(explored: &Exploration) -> String {
     match explored.exit_code() {
         ExitCode::Violation => match explored.kinds.first() {
             Some(found) => format!("Begin with {}: {}", found.kind, found.kind.remedy()),

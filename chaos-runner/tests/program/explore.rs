@@ -68,7 +68,11 @@ fn a_planted_bug_is_found_with_its_smallest_script_its_neighbour_and_a_file_to_r
         .says("reproduced 3 of 3");
     bench.run(&["run", &saved]).ends_with(1);
     let history = kinds[0]["history"].as_str().expect("a file").to_owned();
-    bench.run(&["recheck", &history]).ends_with(1);
+    bench
+        .run(&["recheck", &history, "--page", "again.html"])
+        .ends_with(1);
+    let page = fs::read_to_string(bench.path().join("again.html")).expect("a page");
+    assert!(page.contains("id=\"run\""));
 }
 
 #[test]
@@ -99,6 +103,17 @@ fn findings(report: &serde_json::Value) -> Vec<serde_json::Value> {
     kinds.iter().map(plain).collect()
 }
 
+/// The squares of a page, by length.
+fn squares(bench: &Bench, page: &str) -> Vec<String> {
+    let page = fs::read_to_string(bench.path().join(page)).expect("a page");
+    let (_, data) = page.split_once("id=\"run\">").expect("its data");
+    let (data, _) = data.split_once("</script>").expect("an end");
+    let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
+    let levels = data["levels"].as_array().expect("a list");
+    let cells = |level: &serde_json::Value| level["cells"].as_str().map(str::to_owned);
+    levels.iter().filter_map(cells).collect()
+}
+
 #[test]
 fn four_parts_joined_are_the_whole_finding_for_finding() {
     // One defect that shows in half of all scripts, and one that shows in a single one of them.
@@ -116,13 +131,16 @@ fn four_parts_joined_are_the_whole_finding_for_finding() {
             bench.run(&[&explore[..], &own[..]].concat());
             parts.push(directory);
         }
-        let mut merge = vec!["merge", "--json", "whole.json"];
+        let drawn = squares(&bench, "target/chaos/latest/report.html");
+        let mut merge = vec!["merge", "--json", "whole.json", "--page", "whole.html"];
         merge.extend(parts.iter().map(String::as_str));
         bench.run(&merge).ends_with(1);
         let merged = fs::read(bench.path().join("whole.json")).expect("a report");
         let merged: serde_json::Value = serde_json::from_slice(&merged).expect("JSON");
         assert_eq!(findings(&merged), findings(&whole), "{env}");
         assert_eq!(merged["counts"], whole["counts"], "{env}");
+        assert_eq!(squares(&bench, "whole.html"), drawn, "{env}");
+        assert_eq!(drawn.iter().map(String::len).sum::<usize>(), 4 + 16 + 64);
     }
 }
 
@@ -201,9 +219,11 @@ fn the_parts_of_a_run_are_joined_and_a_missing_one_is_no_pass() {
             .ends_with(0);
     }
     bench
-        .run(&["merge", "parts/1", "parts/2"])
+        .run(&["merge", "parts/1", "parts/2", "--page", "whole.html"])
         .ends_with(0)
         .says("6 passed of 6 scenarios in");
+    let page = fs::read_to_string(bench.path().join("whole.html")).expect("a page");
+    assert!(page.contains("408 once") && page.contains("504 once"));
     bench
         .run(&["merge", "parts/1"])
         .ends_with(3)

@@ -67,7 +67,7 @@ pub(super) fn document(
 }
 
 /// The run's verdict, in a word.
-fn verdict(code: ExitCode) -> &'static str {
+pub(super) fn verdict(code: ExitCode) -> &'static str {
     match code {
         ExitCode::Pass => "pass",
         ExitCode::Violation => "fail",
