@@ -54,7 +54,7 @@ async function opened(options) {
 test("it says what is wrong by which smallest script, and how to see it again", async () => {
   const { context, page, wrong } = await opened();
   const verdict = page.getByRole("region", { name: "Verdict" });
-  await verdict.getByRole("heading", { name: /kinds? of defect, each with its smallest script/ }).waitFor();
+  await verdict.getByRole("heading", { name: /kinds? of defect, (each )?with its smallest script/ }).waitFor();
   const kinds = page.getByRole("region", { name: "What is wrong" });
   await kinds.getByText("no-key", { exact: true }).first().waitFor();
   await kinds.getByText("Smallest script").first().waitFor();

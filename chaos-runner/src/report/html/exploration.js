@@ -3,7 +3,7 @@
 function sentence() {
   const { kinds, known, total, verdict } = run;
   if (run.baseline) return `Without any fault the client does not deliver each message once: ${run.baseline}`;
-  if (kinds.length > 0) return `${counted(kinds.length, 'kind')} of defect, each with its smallest script`;
+  if (kinds.length > 0) return `${counted(kinds.length, 'kind')} of defect, ${kinds.length > 1 ? 'each ' : ''}with its smallest script`;
   if (verdict === 'pass') return `All ${counted(total, 'script')} known, and none sends a message twice or loses it`;
   return `${known.toLocaleString('en')} of ${counted(total, 'script')} known, and none of them is wrong`;
 }
@@ -35,7 +35,7 @@ function kindCard(kind, nth) {
 function levelsTable() {
   const heads = ['Faults', 'Run', 'Passed', 'Failed', 'Lost', 'Longer ones covered', 'Time'];
   return el(
-    'div', { class: 'table-box' },
+    'div', { class: 'table-box', tabindex: '0', role: 'group', 'aria-label': 'By length' },
     el('table', {},
       el('caption', { class: 'hidden', text: 'Scripts by length' }),
       el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { scope: 'col', text: head })))),
@@ -100,5 +100,5 @@ function showExploration() {
 const run = JSON.parse(byId('run').textContent);
 document.title = `${run.verdict} · ${run.client} · chaos-runner`;
 byId('client').textContent = run.client;
-byId('about').textContent = [run.began, `${run.alphabet.length} faults`, `depth ${run.depth}`, `seed ${run.seed}`, run.shard === '1/1' ? null : `part ${run.shard}`, took(run.duration_ms), `chaos-runner ${run.tool}`].filter(Boolean).join(' · ');
+byId('about').textContent = [run.began.replace(/\.\d+Z$/, 'Z'), `${run.alphabet.length} faults`, `depth ${run.depth}`, `seed ${run.seed}`, run.shard === '1/1' ? null : `part ${run.shard}`, took(run.duration_ms), `chaos-runner ${run.tool}`].filter(Boolean).join(' · ');
 showExploration();
