@@ -370,11 +370,30 @@ fn a_provider_that_is_not_there_is_inconclusive() {
 fn a_provider_that_is_elsewhere_needs_to_be_allowed() {
     let dir = tempfile::tempdir().expect("a directory");
     let report = dir.path().join("report.json");
-    let arguments = ["--url", "http://sms.invalid", "--profile", "v1"];
+    let (here, there) = ("http://127.0.0.1:1", "http://sms.invalid");
+    for urls in [
+        &["--url", there][..],
+        &["--url", here, "--admin", there],
+        &["--url", here, "--clock-url", there],
+    ] {
+        let arguments = [urls, &["--profile", "v1"]].concat();
+        let told = audit(&arguments, &report).ends_with(2);
+        assert!(told.stderr.contains("sms.invalid"), "{}", told.stderr);
+        assert!(told.stderr.contains("--allow-remote"), "{}", told.stderr);
+        assert!(told.stderr.contains("cost money"), "{}", told.stderr);
+        assert!(!report.exists(), "nothing was audited");
+    }
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_said_before_anything_is_sent() {
+    let honest = Honest::new("v1");
+    let dir = tempfile::tempdir().expect("a directory");
+    let report = dir.path().join("nowhere").join("report.json");
+    let arguments = ["--url", &honest.url, "--profile", "v1", "--only", "replay"];
     let told = audit(&arguments, &report).ends_with(2);
-    assert!(told.stderr.contains("--allow-remote"), "{}", told.stderr);
-    assert!(told.stderr.contains("cost money"), "{}", told.stderr);
-    assert!(!report.exists(), "nothing was audited");
+    assert!(told.stderr.contains("nothing was sent"), "{}", told.stderr);
+    assert_eq!(told.stdout, "");
 }
 
 #[test]

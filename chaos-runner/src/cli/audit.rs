@@ -135,6 +135,12 @@ impl AuditArgs {
     fn try_execute(self, verbosity: Verbosity) -> Result<ExitCode, Failure> {
         let profile = profile(&self.profile)?;
         let options = self.options()?;
+        // Before anything is sent: what costs money is not done in vain.
+        let reports = [&self.json, &self.junit];
+        reports
+            .into_iter()
+            .flatten()
+            .try_for_each(|path| open(path))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -177,10 +183,16 @@ impl AuditArgs {
 
     fn options(&self) -> Result<Options, FileError> {
         let here = self.url.is_loopback();
-        if !here && !self.allow_remote {
+        let asked = [
+            Some(&self.url),
+            self.admin.as_ref(),
+            self.clock_url.as_ref(),
+        ];
+        let away = asked.into_iter().flatten().find(|url| !url.is_loopback());
+        if let Some(url) = away.filter(|_| !self.allow_remote) {
             return Err(FileError::new(
                 COMMAND_LINE,
-                format!("{} is not on this machine", self.url.url()),
+                format!("{} is not on this machine", url.url()),
             )
             .help(
                 "an audit sends real messages, dozens of them: they cost money and make phones \
@@ -231,6 +243,19 @@ impl AuditArgs {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::Report(path.display().to_string(), error))
+}
+
+/// Makes sure that a report can be written, and leaves one that is there as it is.
+fn open(path: &Path) -> Result<(), FileError> {
+    let opened = fs::File::options().append(true).create(true).open(path);
+    opened.map(drop).map_err(|error| {
+        let path = path.display();
+        FileError::new(
+            COMMAND_LINE,
+            format!("the report {path} cannot be written: {error}"),
+        )
+        .help("name another file; nothing was sent")
+    })
 }
 
 /// A built-in profile by its name, or else a file.
