@@ -158,6 +158,30 @@ fn a_retention_that_is_no_duration_is_a_usage_error() {
 }
 
 #[test]
+fn a_store_that_cannot_be_had_is_said_at_once_and_without_its_password() {
+    // A port on which nobody can listen.
+    for (store, says) in [
+        (
+            "postgres://u:secretpw@127.0.0.1:1/db",
+            "postgres://127.0.0.1:1/db",
+        ),
+        (
+            "mysql://u:secretpw@127.0.0.1:1/db",
+            "begins with postgres://",
+        ),
+    ] {
+        let told = stub()
+            .args(["--listen", "127.0.0.1:0", "--store", store])
+            .output()
+            .expect("it ends");
+        let words = String::from_utf8_lossy(&told.stderr);
+        assert!(!told.status.success());
+        assert!(words.contains(says), "{words}");
+        assert!(!words.contains("secretpw"), "{words}");
+    }
+}
+
+#[test]
 fn it_stops_when_standard_input_ends_if_told_so() {
     let mut running = start_with(&["--until-eof"], Stdio::piped());
     // It is there as long as the input is open.

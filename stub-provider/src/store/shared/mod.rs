@@ -18,7 +18,7 @@ use std::{
 };
 
 use sqlx::{
-    Executor as _, PgPool, Row as _,
+    ConnectOptions as _, Connection as _, Executor as _, PgPool, Row as _,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -36,6 +36,9 @@ use crate::{clock::Clock, record::Attempt};
 
 /// Of the tables. A provider opens no others.
 const VERSION: i64 = 1;
+
+/// How long a server may take for the first connection.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Times are microseconds of the provider's clock, whose zero is `provider.zero`. A key is in the
 /// scope of its customer; both are bytes, since a key from a body may hold any character.
@@ -92,11 +95,7 @@ impl Shared {
         profile: &str,
         seed: u64,
     ) -> Result<(Self, Keeper), StoreError> {
-        let options: PgConnectOptions = url.parse().map_err(|source| StoreError::Database {
-            place: "--store".into(),
-            during: "reading its address",
-            source,
-        })?;
+        let options = read(url)?;
         // Without the password, which stands in the URL.
         let place = format!(
             "postgres://{}:{}/{}",
@@ -117,6 +116,7 @@ impl Shared {
                 .max_connections(most)
                 .acquire_timeout(Duration::from_mins(1))
         };
+        reach(&options).await.map_err(fail("connecting"))?;
         let noting = pool(connections.div_ceil(2).max(2))
             .connect_with(options.clone())
             .await
@@ -287,6 +287,28 @@ impl Shared {
             "connections": self.connections,
         })
     }
+}
+
+/// Where a URL says that the database is.
+fn read(url: &str) -> Result<PgConnectOptions, StoreError> {
+    let wrong = |source| StoreError::Database {
+        place: "--store".into(),
+        during: "reading its address",
+        source,
+    };
+    let schemes = ["postgres://", "postgresql://"];
+    if !schemes.iter().any(|scheme| url.starts_with(scheme)) {
+        let why = "write a URL that begins with postgres://";
+        return Err(wrong(sqlx::Error::Configuration(why.into())));
+    }
+    url.parse().map_err(wrong)
+}
+
+/// Connects once. A pool tries again until its time is over; that nobody is there is said at once.
+async fn reach(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
+    let first = tokio::time::timeout(PATIENCE, options.connect());
+    let first = first.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+    first.close().await
 }
 
 /// The database said no, or nothing, to a question that changes nothing.
