@@ -27,6 +27,10 @@ const REAL: &[(&str, &str)] = &[
         "store/queue.rs",
         "how long a commit waits for more to share it",
     ),
+    (
+        "store/shared/mod.rs",
+        "how long a database may take for the first connection",
+    ),
     ("admin/inbox.rs", "how often a page that watches is told"),
     ("admin/show.rs", "how long a caller of the admin API waits"),
 ];
