@@ -392,7 +392,7 @@ fn a_report_that_cannot_be_written_is_said_before_anything_is_sent() {
     let report = dir.path().join("nowhere").join("report.json");
     let arguments = ["--url", &honest.url, "--profile", "v1", "--only", "replay"];
     let told = audit(&arguments, &report).ends_with(2);
-    assert!(told.stderr.contains("nothing was sent"), "{}", told.stderr);
+    assert!(told.stderr.contains("nothing was run"), "{}", told.stderr);
     assert_eq!(told.stdout, "");
 }
 

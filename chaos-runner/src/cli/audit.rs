@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{self, Write as _},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::Duration,
 };
@@ -12,7 +12,7 @@ use anstream::{AutoStream, ColorChoice};
 use clap::Args;
 use stub_provider::{Profile, duration::Span};
 
-use super::{OutputArgs, Verbosity};
+use super::{Files, OutputArgs, Verbosity};
 use crate::{
     audit::{
         self, Options,
@@ -89,12 +89,9 @@ pub struct AuditArgs {
     /// ever seen].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write a report in `JUnit`'s XML to this file.
-    #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
-    /// Write a JSON report to this file, with every exchange in it.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    /// Reports into files; the JSON report has every exchange in it.
+    #[command(flatten)]
+    pub files: Files,
 }
 
 /// Why an audit came to no judgement.
@@ -135,12 +132,7 @@ impl AuditArgs {
     fn try_execute(self, verbosity: Verbosity) -> Result<ExitCode, Failure> {
         let profile = profile(&self.profile)?;
         let options = self.options()?;
-        // Before anything is sent: what costs money is not done in vain.
-        let reports = [&self.json, &self.junit];
-        reports
-            .into_iter()
-            .flatten()
-            .try_for_each(|path| open(path))?;
+        self.files.ready()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -228,10 +220,10 @@ impl AuditArgs {
     }
 
     fn write_reports(&self, audited: &Audited) -> Result<(), Failure> {
-        if let Some(path) = &self.json {
+        if let Some(path) = &self.files.json {
             write(path, &json::document(audited).to_string())?;
         }
-        if let Some(path) = &self.junit {
+        if let Some(path) = &self.files.junit {
             let text = junit::document(audited).map_err(|error| {
                 Failure::Report(path.display().to_string(), io::Error::other(error))
             })?;
@@ -243,19 +235,6 @@ impl AuditArgs {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::Report(path.display().to_string(), error))
-}
-
-/// Makes sure that a report can be written, and leaves one that is there as it is.
-fn open(path: &Path) -> Result<(), FileError> {
-    let opened = fs::File::options().append(true).create(true).open(path);
-    opened.map(drop).map_err(|error| {
-        let path = path.display();
-        FileError::new(
-            COMMAND_LINE,
-            format!("the report {path} cannot be written: {error}"),
-        )
-        .help("name another file; nothing was sent")
-    })
 }
 
 /// A built-in profile by its name, or else a file.

@@ -149,6 +149,7 @@ impl ExploreArgs {
             min_severity: self.min_severity,
             ..Rules::strict(Zoned::now().date())
         };
+        self.files.ready()?;
         Ok(Settings {
             client: Arc::new(client),
             client_version: self.client_version.clone(),

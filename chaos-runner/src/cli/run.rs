@@ -154,6 +154,7 @@ impl RunArgs {
             .jobs
             .or_else(|| NonZeroUsize::new(2 * cores))
             .unwrap_or(NonZeroUsize::MIN);
+        self.files.ready()?;
         Ok(RunOptions {
             client,
             scenarios,

@@ -96,6 +96,21 @@ fn only_scenarios_that_are_skipped_end_with_4() {
 }
 
 #[test]
+fn a_report_that_cannot_be_written_ends_with_2_before_anything_runs() {
+    let bench = Bench::new(SENDER);
+    for command in ["run", "explore"] {
+        for report in ["--json", "--junit"] {
+            bench
+                .run(&[command, report, "nowhere/report"])
+                .ends_with(2)
+                .says("the report nowhere/report cannot be written")
+                .says("nothing was run");
+            assert!(!bench.path().join("target").exists());
+        }
+    }
+}
+
+#[test]
 fn a_tag_that_no_scenario_bears_ends_with_4() {
     let bench = Bench::new(SENDER);
     bench
