@@ -7,7 +7,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{
     failure::failure,
-    words::{WIDTH, counted, time, wrap},
+    words::{WIDTH, command, counted, time, wrap},
 };
 use crate::{
     exit_code::ExitCode,
@@ -245,10 +245,12 @@ pub(super) fn unconfirmed(found: &KindFound) -> String {
 #[must_use]
 pub fn again(explored: &Exploration, scenario: &Path) -> String {
     let scenario = scenario.display().to_string();
-    let seed = explored.seed.to_string();
-    let mut words = vec!["chaos-runner", "replay", &scenario, "--seed", &seed];
-    words.extend(explored.client_words.iter().map(String::as_str));
-    words.join(" ")
+    command(
+        "replay",
+        &[&scenario],
+        explored.seed,
+        &explored.client_words,
+    )
 }
 
 /// What to do next, in a sentence or two.

@@ -92,11 +92,12 @@ pub fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// The command that runs one scenario again. What a shell would take for its own is quoted.
+/// The command that runs one scenario again.
 #[must_use]
 pub fn replay(suite: &SuiteResult, scenario: &ScenarioResult) -> String {
     // A file of the user's holds every value of its matrix; a name of the standard suite is one.
-    command(suite, &[scenario.file.as_deref().unwrap_or(&scenario.name)])
+    let name = scenario.file.as_deref().unwrap_or(&scenario.name);
+    command("run", &[name], suite.seed, &suite.client_words)
 }
 
 /// The command that runs everything again: the files and the scenarios of the standard suite that
@@ -116,14 +117,16 @@ pub fn replay_all(suite: &SuiteResult) -> String {
     if names.len() > MOST && !files {
         names.clear();
     }
-    command(suite, &names)
+    command("run", &names, suite.seed, &suite.client_words)
 }
 
-fn command(suite: &SuiteResult, names: &[&str]) -> String {
-    let mut words = vec!["chaos-runner".to_owned(), "run".to_owned()];
+/// A command line that does something with these names under a seed, for a client that is chosen by
+/// these words. What a shell would take for its own is quoted.
+pub(super) fn command(verb: &str, names: &[&str], seed: u64, client_words: &[String]) -> String {
+    let mut words = vec!["chaos-runner".to_owned(), verb.to_owned()];
     words.extend(names.iter().map(|name| quoted(name)));
-    let seed = ["--seed".to_owned(), suite.seed.to_string()];
-    let client: Vec<String> = suite.client_words.iter().map(|w| quoted(w)).collect();
+    let seed = ["--seed".to_owned(), seed.to_string()];
+    let client: Vec<String> = client_words.iter().map(|w| quoted(w)).collect();
     if client.first().is_some_and(|w| w == "--") {
         words.extend(seed);
         words.extend(client);

@@ -193,7 +193,7 @@ mod tests {
                 runs: 3,
                 neighbour: None,
                 detail: "</script><script>alert(1)</script>".into(),
-                scenario: Some("target/no-key.toml".into()),
+                scenario: Some("target/no key.toml".into()),
                 history: None,
             }],
             unconfirmed: Vec::new(),
@@ -242,7 +242,7 @@ mod tests {
         assert!(!page.contains("<b>client"), "{page}");
         assert!(!page.contains("<script>alert"), "{page}");
         assert!(
-            page.contains("chaos-runner replay target/no-key.toml --seed 1 --client client.toml")
+            page.contains("chaos-runner replay 'target/no key.toml' --client client.toml --seed 1")
         );
         assert!(!page.contains("{{"));
     }
