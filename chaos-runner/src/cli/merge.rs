@@ -47,6 +47,24 @@ pub struct MergeArgs {
     pub certificate: Option<PathBuf>,
 }
 
+/// A line for each script that was run. A part that was handed over without has none.
+fn verdicts(parts: &[PathBuf]) -> Result<Vec<String>, FileError> {
+    let mut lines = Vec::new();
+    for part in parts {
+        let path = part.join(SCRIPTS);
+        match fs::read_to_string(&path) {
+            Ok(text) => lines.extend(text.lines().map(str::to_owned)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let name = path.display().to_string();
+                let why = format!("`{name}` cannot be read: {error}");
+                return Err(FileError::new(&name, why));
+            }
+        }
+    }
+    Ok(lines)
+}
+
 /// The file of an exploration.
 const EXPLORATION: &str = "explore.json";
 
@@ -80,18 +98,12 @@ impl MergeArgs {
     }
 
     fn explorations(&self, parts: &[PathBuf]) -> Result<ExitCode, CommandError> {
-        // A part that was handed over without its scripts has no squares on the page.
-        let verdicts: Vec<String> = parts
-            .iter()
-            .filter_map(|part| fs::read_to_string(part.join(SCRIPTS)).ok())
-            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
-            .collect();
-        let parts = parts
+        let explored = parts
             .iter()
             .map(|part| exploration(&part.join(EXPLORATION)))
             .collect::<Result<Vec<_>, _>>()?;
         let whole =
-            Exploration::merge(parts).map_err(|why| FileError::new("the command line", why))?;
+            Exploration::merge(explored).map_err(|why| FileError::new("the command line", why))?;
         if let Some(path) = &self.files.json {
             let text = serde_json::to_string_pretty(&whole).map_err(std::io::Error::from)?;
             fs::write(path, text + "\n")?;
@@ -106,7 +118,7 @@ impl MergeArgs {
             fs::write(path, text)?;
         }
         if let Some(path) = &self.page {
-            page::write_exploration(path, &whole, &verdicts)?;
+            page::write_exploration(path, &whole, &verdicts(parts)?)?;
         }
         let mut out = anstream::AutoStream::new(std::io::stdout(), anstream::ColorChoice::global());
         for level in &whole.levels {

@@ -294,12 +294,10 @@ fn joined(found: Vec<KindFound>) -> Vec<KindFound> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::explore::letter::Letter;
-
-    fn part(index: u32, of: u32) -> Exploration {
-        Exploration {
+impl Exploration {
+    /// One in which so many scripts were run and passed, of so many.
+    pub(crate) fn passed(run: u64, total: u64) -> Self {
+        Self {
             explore_format: FORMAT,
             tool: "0.0.0".into(),
             client: "a".into(),
@@ -309,12 +307,12 @@ mod tests {
             alphabet: Alphabet::default(),
             depth: 2,
             seed: 1,
-            shard: Shard { index, of },
-            total: 156,
+            shard: Shard::WHOLE,
+            total,
             random: false,
             counts: Counts {
-                run: 10,
-                passed: 10,
+                run,
+                passed: run,
                 ..Counts::default()
             },
             levels: Vec::new(),
@@ -328,6 +326,19 @@ mod tests {
             interrupted: false,
             millis: 1,
             began: String::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explore::letter::Letter;
+
+    fn part(index: u32, of: u32) -> Exploration {
+        Exploration {
+            shard: Shard { index, of },
+            ..Exploration::passed(10, 156)
         }
     }
 

@@ -199,15 +199,7 @@ pub fn summary(explored: &Exploration) -> String {
         explored.seed,
         explored.shard
     );
-    if explored.unsteady > 0 {
-        let said = format!(
-            "{} showed bad manners among many messages and none when run again among few: the \
-             machine was busy",
-            counted(
-                usize::try_from(explored.unsteady).unwrap_or(usize::MAX),
-                "script"
-            )
-        );
+    if let Some(said) = unsteady(explored) {
         for line in wrap(&said, WIDTH) {
             let _ = writeln!(text, "{line}");
         }
@@ -239,6 +231,18 @@ pub(super) fn unconfirmed(found: &KindFound) -> String {
         found.script,
         found.runs
     )
+}
+
+/// What is said of scripts whose bad manners a busy machine explains.
+pub(super) fn unsteady(explored: &Exploration) -> Option<String> {
+    let scripts = usize::try_from(explored.unsteady).unwrap_or(usize::MAX);
+    (scripts > 0).then(|| {
+        format!(
+            "{} showed bad manners among many messages and none when run again among few: the \
+             machine was busy",
+            counted(scripts, "script")
+        )
+    })
 }
 
 /// The command that runs a script again that was saved as a scenario.

@@ -49,7 +49,7 @@ function levelsTable() {
 
 function legend() {
   const colours = palette();
-  const keys = [['p', 'passed'], ['.', run.complete ? 'covered' : 'covered, or not run'], ['l', 'lost']]
+  const keys = [['+', 'passed'], ['.', run.complete ? 'covered' : 'covered, or not run'], ['?', 'lost']]
     .filter(([code]) => run.levels.some((level) => level.cells?.includes(code)))
     .map(([code, words]) => [colours(code), words]);
   for (const [nth, kind] of run.kinds.entries()) keys.push([kindColour(nth), kind.kind]);
@@ -61,7 +61,7 @@ function legend() {
 }
 
 function gridsSection(cards) {
-  const drawn = run.levels.filter((level) => level.cells && level.cells.length <= MOST);
+  const drawn = run.levels.filter((level) => level.cells);
   if (drawn.length === 0) return null;
   const open = (nth) => {
     const card = cards[nth];
@@ -82,7 +82,7 @@ function gridsSection(cards) {
 
 function showExploration() {
   const cards = run.kinds.map(kindCard);
-  const told = [...run.unconfirmed, run.slow, run.stopped, ...run.doubts].filter(Boolean);
+  const told = [...run.unconfirmed, run.unsteady, run.slow, run.stopped, ...run.doubts].filter(Boolean);
   byId('main').append(
     el(
       'section', { class: `verdict is-${run.verdict.replace(' ', '-')}`, 'aria-label': 'Verdict' },

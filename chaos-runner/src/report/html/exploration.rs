@@ -11,11 +11,13 @@ use crate::{
         result::{Exploration, KindFound},
         script::{Script, Shard},
     },
-    report::explore::{again, to_do, unconfirmed},
+    report::explore::{again, to_do, unconfirmed, unsteady},
 };
 
-/// A script that was not run.
+/// A script that was not run, that passed, and of which nothing can be said. Kinds begin at `A`.
 const NONE: u8 = b'.';
+const PASSED: u8 = b'+';
+const LOST: u8 = b'?';
 /// The most scripts of one length that are shown.
 const MOST: usize = 300_000;
 
@@ -41,11 +43,15 @@ pub(super) fn document(explored: &Exploration, verdicts: &[String]) -> Value {
         "total": explored.total,
         "known": explored.counts.known(),
         "counts": explored.counts,
-        // Then whatever was not run is covered by something shorter.
-        "complete": explored.is_complete() && explored.shard == Shard::WHOLE,
+        // Then whatever has no verdict is covered by something shorter. A part that was handed over
+        // without its verdicts says nothing of the kind.
+        "complete": explored.is_complete()
+            && explored.shard == Shard::WHOLE
+            && u64::try_from(verdicts.len()) == Ok(explored.counts.run),
         "baseline": explored.baseline,
         "stopped": explored.stopped,
         "slow": explored.slow,
+        "unsteady": unsteady(explored),
         "doubts": explored.doubts,
         "unconfirmed": explored.unconfirmed.iter().map(unconfirmed).collect::<Vec<_>>(),
         "kinds": explored.kinds.iter().map(|found| kind(explored, found)).collect::<Vec<_>>(),
@@ -82,8 +88,8 @@ fn kind(explored: &Exploration, found: &KindFound) -> Value {
     })
 }
 
-/// For each length a letter for each script, in the order of the alphabet: `p` passed, `l` lost,
-/// `.` not run, `A` the first of the kinds, and so on. Cases at random have no such order.
+/// For each length a sign for each script, in the order of the alphabet: [`PASSED`], [`LOST`],
+/// [`NONE`], or `A` for the first of the kinds, and so on. Cases at random have no such order.
 fn cells(explored: &Exploration, verdicts: &[String]) -> BTreeMap<usize, String> {
     let letters = letters(explored);
     let mut levels: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
@@ -111,9 +117,9 @@ fn cells(explored: &Exploration, verdicts: &[String]) -> BTreeMap<usize, String>
             .entry(script.len())
             .or_insert_with(|| vec![NONE; many]);
         level[at] = match columns.next() {
-            Some("pass") => b'p',
+            Some("pass") => PASSED,
             Some("fail") => failed(explored, columns.next().unwrap_or_default()),
-            _ => b'l',
+            _ => LOST,
         };
     }
     let text = |cells| String::from_utf8(cells).unwrap_or_default();
@@ -123,7 +129,7 @@ fn cells(explored: &Exploration, verdicts: &[String]) -> BTreeMap<usize, String>
         .collect()
 }
 
-/// The letter of the first kind that counts; of one that did not come back: lost.
+/// The sign of the first kind that counts; of one that did not come back nothing can be said.
 fn failed(explored: &Exploration, kinds: &str) -> u8 {
     let shown: Vec<&str> = kinds.split(',').collect();
     let place = explored
@@ -131,8 +137,9 @@ fn failed(explored: &Exploration, kinds: &str) -> u8 {
         .iter()
         .position(|found| shown.contains(&found.kind.as_str()));
     match place.and_then(|place| u8::try_from(place).ok()) {
-        Some(place) => b'A' + place.min(25),
-        None => b'l',
+        // There are far fewer kinds than ASCII has signs from here on.
+        Some(place) => b'A' + place,
+        None => LOST,
     }
 }
 
@@ -141,10 +148,7 @@ mod tests {
     use super::*;
     use crate::{
         bug_kind::BugKind,
-        explore::{
-            alphabet::Alphabet,
-            result::{Counts, FORMAT, Level},
-        },
+        explore::{alphabet::Alphabet, result::Level},
         report::html::write_exploration,
         severity::Severity,
     };
@@ -152,36 +156,15 @@ mod tests {
     fn explored() -> Exploration {
         let alphabet: Alphabet = "hang-after,reset-before".parse().expect("letters");
         let letters = alphabet.letters().to_vec();
+        let level = |length| Level {
+            length,
+            ..Level::default()
+        };
         Exploration {
-            explore_format: FORMAT,
-            tool: "0.1.0".into(),
             client: "<b>client</b>".into(),
-            client_version: None,
-            client_file: String::new(),
             client_words: vec!["--client".into(), "client.toml".into()],
             alphabet,
-            depth: 2,
-            seed: 1,
-            shard: Shard::WHOLE,
-            total: 6,
-            random: false,
-            counts: Counts {
-                run: 4,
-                passed: 2,
-                failed: 1,
-                lost: 1,
-                covered: 2,
-            },
-            levels: vec![
-                Level {
-                    length: 1,
-                    ..Level::default()
-                },
-                Level {
-                    length: 2,
-                    ..Level::default()
-                },
-            ],
+            levels: vec![level(1), level(2)],
             kinds: vec![KindFound {
                 kind: BugKind::NoKey,
                 severity: Severity::Duplicate,
@@ -196,15 +179,7 @@ mod tests {
                 scenario: Some("target/no key.toml".into()),
                 history: None,
             }],
-            unconfirmed: Vec::new(),
-            baseline: None,
-            stopped: None,
-            slow: None,
-            unsteady: 0,
-            doubts: Vec::new(),
-            interrupted: false,
-            millis: 10,
-            began: "2026-11-30T00:00:00Z".into(),
+            ..Exploration::passed(4, 6)
         }
     }
 
@@ -229,8 +204,8 @@ mod tests {
             "of no alphabet\tpass".into(),
         ];
         let cells = cells(&explored, &verdicts);
-        assert_eq!(cells[&1], "Ap");
-        assert_eq!(cells[&2], "..ll");
+        assert_eq!(cells[&1], "A+");
+        assert_eq!(cells[&2], "..??");
     }
 
     #[test]
@@ -245,6 +220,22 @@ mod tests {
             page.contains("chaos-runner replay 'target/no key.toml' --client client.toml --seed 1")
         );
         assert!(!page.contains("{{"));
+    }
+
+    #[test]
+    fn what_has_no_verdict_is_covered_only_where_every_verdict_is_there() {
+        let explored = explored();
+        let verdicts: Vec<String> = slugs(&explored)[..4]
+            .iter()
+            .map(|slug| format!("{slug}\tpass"))
+            .collect();
+        assert_eq!(document(&explored, &verdicts)["complete"], true);
+        assert_eq!(document(&explored, &verdicts[..3])["complete"], false);
+        let cut = Exploration {
+            stopped: Some("no time was left".into()),
+            ..explored
+        };
+        assert_eq!(document(&cut, &verdicts)["complete"], false);
     }
 
     #[test]

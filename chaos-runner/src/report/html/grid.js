@@ -1,12 +1,10 @@
 // All scripts of one length as a picture: a square for each, in blocks whose rows and columns are the
 // last two faults. What cannot be seen is told: by the keys, and in words below.
 
-/** The most squares that one picture has. */
-const MOST = 300_000;
 const GAP = 3;
 
-const cellCode = (cells, at) => cells.charCodeAt(at);
-const KIND = 'A'.charCodeAt(0);
+/** The place among the kinds of what failed so; below 0: it did not fail. */
+const kindOf = (cell) => cell.charCodeAt(0) - 'A'.charCodeAt(0);
 
 /** The place of a script in its level: `[x, y]` in squares and gaps. */
 function placed(digits, n, square, columns) {
@@ -157,17 +155,17 @@ class Grid {
   }
 
   #enter() {
-    const kind = cellCode(this.#level.cells, this.#at) - KIND;
-    if (kind >= 0 && kind < 26) this.#open(kind);
+    const kind = kindOf(this.#level.cells[this.#at]);
+    if (kind >= 0) this.#open(kind);
   }
 }
 
 /** What a square says. */
 function said(cell) {
-  if (cell === 'p') return 'passed';
-  if (cell === 'l') return 'lost: nothing can be said';
+  if (cell === '+') return 'passed';
+  if (cell === '?') return 'lost: nothing can be said';
   if (cell === '.') return run.complete ? 'covered: the client does not come to its last fault' : 'not run, or covered by a shorter one';
-  return run.kinds[cell.charCodeAt(0) - KIND]?.kind ?? 'failed';
+  return run.kinds[kindOf(cell)].kind;
 }
 
 /** A colour for each kind: far apart, and as bright as the paper allows. */
@@ -175,6 +173,6 @@ const kindColour = (nth) => `hsl(${(352 + nth * 137.5) % 360} 70% ${matchMedia('
 
 function palette() {
   const of = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const fixed = { p: of('--good-ground'), l: of('--warn'), '.': of('--line') };
-  return (cell) => fixed[cell] ?? kindColour(cell.charCodeAt(0) - KIND);
+  const fixed = { '+': of('--good-ground'), '?': of('--warn'), '.': of('--line') };
+  return (cell) => fixed[cell] ?? kindColour(kindOf(cell));
 }

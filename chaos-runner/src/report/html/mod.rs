@@ -31,11 +31,14 @@ use chunk::Chunks;
 /// The texts of scenario files, by path, or by name in the standard suite.
 pub type Sources = BTreeMap<String, String>;
 
+/// The frame of every page.
+const FRAME: &str = include_str!("page.html");
 const STYLE: &str = include_str!("style.css");
 
 /// The script is one scope, joined in this order.
 const RUN: Page = Page {
-    html: include_str!("page.html"),
+    title: "Report",
+    body: include_str!("run.html"),
     script: concat!(
         "'use strict';\n(() => {\n",
         include_str!("dom.js"),
@@ -55,7 +58,8 @@ const RUN: Page = Page {
 };
 
 const EXPLORATION: Page = Page {
-    html: include_str!("exploration.html"),
+    title: "Exploration",
+    body: include_str!("exploration.html"),
     script: concat!(
         "'use strict';\n(() => {\n",
         include_str!("dom.js"),
@@ -91,16 +95,17 @@ pub fn write_exploration(
     EXPLORATION.write(out, &run, &Chunks::default())
 }
 
-/// A page's frame and its script.
+/// What differs from page to page.
 struct Page {
-    html: &'static str,
+    title: &'static str,
+    body: &'static str,
     script: &'static str,
 }
 
 impl Page {
     /// The page with its data in place.
     fn write(&self, out: &mut impl Write, run: &Value, chunks: &Chunks) -> io::Result<()> {
-        let mut rest = self.html;
+        let mut rest = FRAME;
         while let Some((before, after)) = rest.split_once("{{") {
             let Some((part, after)) = after.split_once("}}") else {
                 break;
@@ -108,6 +113,8 @@ impl Page {
             out.write_all(before.as_bytes())?;
             match part {
                 "policy" => out.write_all(self.policy().as_bytes())?,
+                "title" => out.write_all(self.title.as_bytes())?,
+                "body" => out.write_all(self.body.as_bytes())?,
                 "style" => out.write_all(STYLE.as_bytes())?,
                 "run" => out.write_all(inert(&run.to_string()).as_bytes())?,
                 "script" => out.write_all(self.script.as_bytes())?,
