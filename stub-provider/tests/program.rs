@@ -160,15 +160,15 @@ fn a_retention_that_is_no_duration_is_a_usage_error() {
 #[test]
 fn a_store_that_cannot_be_had_is_said_at_once_and_without_its_password() {
     // A port on which nobody can listen.
+    let (there, elsewhere) = (
+        "postgres://u:secretpw@127.0.0.1:1/db",
+        "mysql://u:secretpw@127.0.0.1:1/db",
+    );
     for (store, says) in [
-        (
-            "postgres://u:secretpw@127.0.0.1:1/db",
-            "postgres://127.0.0.1:1/db",
-        ),
-        (
-            "mysql://u:secretpw@127.0.0.1:1/db",
-            "begins with postgres://",
-        ),
+        (there, "postgres://127.0.0.1:1/db"),
+        // Whoever tries for a while says in the end that time was over.
+        (there, "refused"),
+        (elsewhere, "begins with postgres://"),
     ] {
         let told = stub()
             .args(["--listen", "127.0.0.1:0", "--store", store])

@@ -119,17 +119,20 @@ impl Running {
             group,
             gone: Arc::clone(&gone),
         };
-        let input = what.stdin.clone();
+        if let (Some(text), Some(mut pipe)) = (what.stdin.clone(), child.stdin.take()) {
+            // Apart from the wait: what the process has left behind may hold its input open, unread.
+            let write = move || {
+                // A client that does not read its input shows by what it then does not send.
+                if let Err(error) = pipe.write_all(text.as_bytes()) {
+                    tracing::debug!(%error, "the client closed its standard input early");
+                }
+            };
+            on_a_thread(format!("input-{group}"), write)?;
+        }
         let watcher = Arc::clone(guardian);
         // Not on the runtime: the system may take its time over a process that has ended (a tenth of
         // a second and more on a busy machine), and whoever waits for it stands still meanwhile.
         let watch = move || {
-            if let (Some(text), Some(mut pipe)) = (input, child.stdin.take())
-                // A client that does not read its input shows by what it then does not send.
-                && let Err(error) = pipe.write_all(text.as_bytes())
-            {
-                tracing::debug!(%error, "the client closed its standard input early");
-            }
             let exit = match child.wait() {
                 Ok(status) => status.code(),
                 Err(error) => {
@@ -143,9 +146,7 @@ impl Running {
             watcher.forget(group);
             ended(exit);
         };
-        std::thread::Builder::new()
-            .name(format!("wait-{group}"))
-            .spawn(watch)?;
+        on_a_thread(format!("wait-{group}"), watch)?;
         Ok(running)
     }
 
@@ -170,6 +171,10 @@ impl Running {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn on_a_thread(name: String, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name(name).spawn(work).map(drop)
 }
 
 /// Whether a child has ended, be it that nobody has noted it yet. It stays there to be noted.
@@ -235,6 +240,14 @@ mod tests {
     async fn the_environment_and_the_input_arrive_and_the_output_is_kept() {
         let (exit, out) = run("echo $WORD; cat", Some("a line\n")).await;
         assert_eq!((exit, out.as_str()), (Some(0), "a word\na line\n"));
+    }
+
+    #[tokio::test]
+    async fn the_end_is_told_though_a_child_holds_the_input_open_and_reads_nothing() {
+        // More than a pipe takes.
+        let input = "x".repeat(1 << 20);
+        let (exit, _) = run("sleep 1000 <&0 & exit 3", Some(&input)).await;
+        assert_eq!(exit, Some(3));
     }
 
     #[tokio::test]

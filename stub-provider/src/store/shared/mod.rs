@@ -10,6 +10,7 @@ mod owning;
 mod reading;
 
 use std::{
+    io,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -307,7 +308,11 @@ fn read(url: &str) -> Result<PgConnectOptions, StoreError> {
 /// Connects once. A pool tries again until its time is over; that nobody is there is said at once.
 async fn reach(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     let first = tokio::time::timeout(PATIENCE, options.connect());
-    let first = first.await.unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
+    let first = first.await.unwrap_or_else(|_| {
+        let why = format!("no answer within {} s", PATIENCE.as_secs());
+        let error = io::Error::new(io::ErrorKind::TimedOut, why);
+        Err(sqlx::Error::Io(error))
+    })?;
     first.close().await
 }
 
