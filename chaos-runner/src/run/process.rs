@@ -246,7 +246,7 @@ mod tests {
     async fn the_end_is_told_though_a_child_holds_the_input_open_and_reads_nothing() {
         // More than a pipe takes.
         let input = "x".repeat(1 << 20);
-        let (exit, _) = run("sleep 1000 <&0 & exit 3", Some(&input)).await;
+        let (exit, _) = run("exec 4<&0; sleep 1000 & exit 3", Some(&input)).await;
         assert_eq!(exit, Some(3));
     }
 
