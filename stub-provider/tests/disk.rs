@@ -5,10 +5,17 @@ mod lab;
 use std::{path::Path, sync::Arc, time::Duration};
 
 use lab::{
-    Answer, LONG, OTHER, TO, Watch, ask, delivered, fault, get, message, post, rule, with_body,
+    Answer, LONG, OTHER, TO, Watch, ask, delivered,
+    endpoint::{SECRET, endpoint, statuses, take},
+    fault, get, message, post, rule, with_body,
 };
 use serde_json::{Value, json};
-use stub_provider::{Config, LifeTimes, Profile, Provider, Quota, StoreConfig, event::EventKind};
+use stub_provider::{
+    Config, LifeTimes, Profile, Provider, Quota, StoreConfig, WebhookTimes, event::EventKind,
+    fault::MessageStatus,
+};
+
+const HOUR: Duration = Duration::from_hours(1);
 
 fn kept_in(dir: &Path) -> Config {
     Config {
@@ -351,5 +358,72 @@ async fn who_has_opted_out_and_what_was_used_of_a_quota_is_kept() {
 
     let third = limited().await.expect("a provider");
     assert_eq!(send(&third, "out", OTHER).await.status, 201);
+    third.stop().await;
+}
+
+#[tokio::test]
+async fn receipts_that_were_not_acknowledged_go_on_after_a_restart() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let start = |url: String| {
+        Provider::start(Config {
+            callback: Some(url),
+            webhook_secret: SECRET.into(),
+            webhooks: WebhookTimes {
+                retry_base: HOUR * 24,
+                ..WebhookTimes::default()
+            },
+            // Every state an hour after the one before.
+            life: LifeTimes {
+                accepted: HOUR,
+                queued: HOUR,
+                sent: HOUR,
+                validity: HOUR * 10,
+            },
+            ..kept_in(dir.path())
+        })
+    };
+    let told = |kind: &EventKind| match kind {
+        EventKind::ReceiptSent {
+            event_id,
+            status,
+            attempt,
+            answered,
+            ..
+        } => Some((*status, *attempt, *answered, event_id.clone())),
+        _ => None,
+    };
+
+    let (url, _receipts) = endpoint(&[200, 503]).await;
+    let first = start(url).await.expect("a provider");
+    let mut watch = lab::Watch::new(&first);
+    assert_eq!(send(&first, "one", TO).await.status, 201);
+    first.clock().advance(HOUR * 2);
+    let (status, _, answered, _) = watch.until(told).await;
+    assert_eq!((status, answered), (MessageStatus::Queued, Some(200)));
+    let (status, attempt, answered, refused) = watch.until(told).await;
+    assert_eq!(
+        (status, attempt, answered),
+        (MessageStatus::Sent, 1, Some(503))
+    );
+    first.stop().await;
+
+    let (url, mut receipts) = endpoint(&[]).await;
+    let second = start(url.clone()).await.expect("a provider");
+    let mut watch = lab::Watch::new(&second);
+    second.clock().advance(HOUR);
+    // What was acknowledged does not come again; what was not is the same event, tried again.
+    let (status, attempt, answered, again) = watch.until(told).await;
+    assert_eq!(
+        (status, attempt, answered),
+        (MessageStatus::Sent, 2, Some(200))
+    );
+    assert_eq!(again, refused);
+    assert_eq!(watch.until(told).await.0, MessageStatus::Delivered);
+    let taken = take(&mut receipts, 2).await;
+    assert_eq!(statuses(&taken), ["sent", "delivered"]);
+    second.stop().await;
+
+    let third = start(url).await.expect("a provider");
+    assert!(!third.has_work_under_way(), "everything was acknowledged");
     third.stop().await;
 }

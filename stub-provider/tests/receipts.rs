@@ -4,83 +4,24 @@ mod lab;
 
 use std::{sync::Arc, time::Duration};
 
-use lab::{LONG, TO, ask, message, post, rule};
+use lab::{
+    LONG, TO, ask,
+    endpoint::{Receipt, SECRET, endpoint, statuses, take},
+    message, post, rule,
+};
 use serde_json::{Value, json};
 use stub_provider::{
-    Config, LifeTimes, Provider, StoreConfig, WebhookTimes,
+    Config, LifeTimes, Provider, WebhookTimes,
     event::EventKind,
-    fault::{FaultRule, MessageStatus, Wrong},
-    signature::sign,
+    fault::{FaultRule, Wrong},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
-    sync::mpsc,
     time::timeout,
 };
 
-const SECRET: &str = "a secret";
 const HOUR: Duration = Duration::from_hours(1);
-
-struct Receipt {
-    signature: String,
-    body: String,
-    said: Value,
-}
-
-impl Receipt {
-    fn status(&self) -> &str {
-        self.said["status"].as_str().expect("a status")
-    }
-
-    fn is_genuine(&self) -> bool {
-        let unix = self.signature[2..].split(',').next().expect("a time");
-        let unix = unix.parse().expect("seconds");
-        self.signature == sign(SECRET, unix, self.body.as_bytes())
-    }
-}
-
-/// An endpoint that answers with `statuses` in turn, then 200.
-async fn endpoint(statuses: &[u16]) -> (String, mpsc::UnboundedReceiver<Receipt>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}/receipts", listener.local_addr().expect("bound"));
-    let (sender, receiver) = mpsc::unbounded_channel();
-    let mut statuses: Vec<u16> = statuses.iter().rev().copied().collect();
-    tokio::spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.expect("a connection");
-            let mut bytes = Vec::new();
-            let (head, body) = loop {
-                let text = String::from_utf8(bytes.clone()).expect("text");
-                if let Some((head, body)) = text.split_once("\r\n\r\n")
-                    && let Some(length) = head
-                        .lines()
-                        .find_map(|l| l.strip_prefix("content-length: "))
-                    && body.len() == length.parse::<usize>().expect("a length")
-                {
-                    break (head.to_owned(), body.to_owned());
-                }
-                if stream.read_buf(&mut bytes).await.expect("readable") == 0 {
-                    return;
-                }
-            };
-            let status = statuses.pop().unwrap_or(200);
-            let answer =
-                format!("HTTP/1.1 {status} X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-            stream.write_all(answer.as_bytes()).await.expect("writable");
-            let signature = head.lines().find_map(|l| l.strip_prefix("x-signature: "));
-            let receipt = Receipt {
-                signature: signature.expect("a signature").to_owned(),
-                said: serde_json::from_str(&body).expect("JSON"),
-                body,
-            };
-            if sender.send(receipt).is_err() {
-                return;
-            }
-        }
-    });
-    (url, receiver)
-}
 
 async fn provider(callback: &str) -> Provider {
     started(callback, WebhookTimes::default(), LifeTimes::default()).await
@@ -114,19 +55,6 @@ fn faulty(written: &Value) -> FaultRule {
     let mut rule = rule(7, 1, lab::fault(&json!({ "redirect": { "status": 307 } })));
     rule.wrong = Wrong::Receipt(serde_json::from_value(written.clone()).expect("a fault"));
     rule
-}
-
-async fn take(receipts: &mut mpsc::UnboundedReceiver<Receipt>, n: usize) -> Vec<Receipt> {
-    let mut taken = Vec::new();
-    for _ in 0..n {
-        let next = timeout(LONG, receipts.recv()).await.expect("in time");
-        taken.push(next.expect("an endpoint that runs"));
-    }
-    taken
-}
-
-fn statuses(receipts: &[Receipt]) -> Vec<&str> {
-    receipts.iter().map(Receipt::status).collect()
 }
 
 /// Sends one message to a provider with that fault: the first `n` receipts.
@@ -506,69 +434,4 @@ async fn what_is_not_acknowledged_shows_in_the_metrics_until_it_is() {
     assert_eq!(watch.until(told).await, Some(200));
     assert_eq!(unacknowledged().await, "0");
     assert_eq!(take(&mut receipts, 4).await.len(), 4);
-}
-
-#[tokio::test]
-async fn receipts_that_were_not_acknowledged_go_on_after_a_restart() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let start = |url: String| {
-        Provider::start(Config {
-            callback: Some(url),
-            webhook_secret: SECRET.into(),
-            webhooks: WebhookTimes {
-                retry_base: HOUR * 24,
-                ..WebhookTimes::default()
-            },
-            life: slow(),
-            store: StoreConfig::Disk {
-                dir: dir.path().to_owned(),
-                fsync: false,
-            },
-            ..Config::default()
-        })
-    };
-    let told = |kind: &EventKind| match kind {
-        EventKind::ReceiptSent {
-            event_id,
-            status,
-            attempt,
-            answered,
-            ..
-        } => Some((*status, *attempt, *answered, event_id.clone())),
-        _ => None,
-    };
-
-    let (url, _receipts) = endpoint(&[200, 503]).await;
-    let first = start(url).await.expect("a provider");
-    let mut watch = lab::Watch::new(&first);
-    accepted(&first, "k1", &message(TO, "1")).await;
-    first.clock().advance(HOUR * 2);
-    let (status, _, answered, _) = watch.until(told).await;
-    assert_eq!((status, answered), (MessageStatus::Queued, Some(200)));
-    let (status, attempt, answered, refused) = watch.until(told).await;
-    assert_eq!(
-        (status, attempt, answered),
-        (MessageStatus::Sent, 1, Some(503))
-    );
-    first.stop().await;
-
-    let (url, mut receipts) = endpoint(&[]).await;
-    let second = start(url.clone()).await.expect("a provider");
-    let mut watch = lab::Watch::new(&second);
-    second.clock().advance(HOUR);
-    // What was acknowledged does not come again; what was not is the same event, tried again.
-    let (status, attempt, answered, again) = watch.until(told).await;
-    assert_eq!(
-        (status, attempt, answered),
-        (MessageStatus::Sent, 2, Some(200))
-    );
-    assert_eq!(again, refused);
-    assert_eq!(watch.until(told).await.0, MessageStatus::Delivered);
-    let taken = take(&mut receipts, 2).await;
-    assert_eq!(statuses(&taken), ["sent", "delivered"]);
-    second.stop().await;
-
-    let third = start(url).await.expect("a provider");
-    assert!(!third.has_work_under_way(), "everything was acknowledged");
-    third.stop().await;
 }

@@ -5,6 +5,7 @@
     reason = "each test file uses the part of the laboratory that it needs"
 )]
 
+pub(crate) mod endpoint;
 pub(crate) mod process;
 
 use std::{collections::BTreeMap, io, net::SocketAddr, time::Duration};
