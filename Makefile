@@ -55,7 +55,7 @@ test-real:
 # what survives is in target/mutants.out. make mutants ARGS="--shard 0/8", or --file for a part.
 mutants:
 	@cargo mutants --version >/dev/null 2>&1 || cargo install cargo-mutants --locked
-	cargo mutants --package chaos-runner --output target $(ARGS) -- --lib
+	cargo mutants --package chaos-judge --profile mutants --output target $(ARGS) -- --lib
 
 # Ratios against a bare server and a real Toxiproxy, each pair in one run.
 bench:

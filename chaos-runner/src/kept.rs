@@ -15,11 +15,10 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    client_file::Known,
     diagnostic::FileError,
     explore::script::Shard,
-    history::read::read,
-    result::{Ran, Rules, ScenarioRun},
+    history::{History, read},
+    result::{Known, Ran, Rules, ScenarioRun},
     severity::Severity,
 };
 
@@ -109,7 +108,7 @@ impl KeptRun {
         let ran = match (self.skipped, self.broken, &directory) {
             (Some(why), ..) => Ran::Skipped(why),
             (_, Some(why), _) => Ran::Broken(why),
-            (_, _, Some(at)) => Ran::Observed(Arc::new(read(&at.join("history.json"))?)),
+            (_, _, Some(at)) => Ran::Observed(Arc::new(history(&at.join("history.json"))?)),
             _ => Ran::Broken("nothing was kept of it".into()),
         };
         Ok(ScenarioRun {
@@ -121,6 +120,18 @@ impl KeptRun {
             directory,
         })
     }
+}
+
+/// Reads the history in a file.
+///
+/// # Errors
+///
+/// It cannot be read, is no history, or is of a later version.
+pub fn history(path: &Path) -> Result<History, FileError> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path)
+        .map_err(|error| FileError::new(&name, format!("`{name}` cannot be read: {error}")))?;
+    read::read(&text, &name)
 }
 
 impl Kept {

@@ -37,29 +37,20 @@
 //! # Ok::<(), chaos_runner::diagnostic::FileError>(())
 //! ```
 
+pub use chaos_judge::{
+    bug_kind, checks, diagnosis, exit_code, fault, history, intent, judgement, plan, policy, reach,
+    result, severity, verdict,
+};
+
 pub mod audit;
-pub mod bug_kind;
-pub mod checks;
 pub mod cli;
 pub mod client_file;
-pub mod diagnosis;
 pub mod diagnostic;
 mod document;
-pub mod exit_code;
 pub mod explore;
-pub mod fault;
-pub mod history;
-pub mod intent;
-pub mod judgement;
 pub mod kept;
-pub mod plan;
-pub mod policy;
-pub mod reach;
 pub mod report;
-pub mod result;
 pub mod run;
 pub mod scenario;
 pub mod schema;
-pub mod severity;
 pub mod suite;
-pub mod verdict;

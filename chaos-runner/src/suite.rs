@@ -198,6 +198,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::{
+        checks::{Basis, CHECKS, FEWEST_MESSAGES, HISTORIES},
+        plan::Place,
+    };
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -217,6 +221,41 @@ mod tests {
             );
             assert!(!scenario.tags.is_empty(), "{}: no tag", scenario.name);
         }
+    }
+
+    /// How many messages a standard scenario has, and how often each is refused of five attempts.
+    fn samples_of(name: &str) -> (usize, usize) {
+        let one = select(&words(&[name]), &[]).expect("a standard scenario");
+        let plan = one[0].plan(1);
+        let Place::Attempts(attempts) = &plan.faults[0].place else {
+            panic!("the fault acts on attempts");
+        };
+        // The last of five attempts is followed by none.
+        let refused = (1..=4).filter(|k| attempts.contains(*k)).count();
+        (plan.intents.len(), refused)
+    }
+
+    #[test]
+    fn the_statistical_checks_have_the_samples_that_their_figures_are_for() {
+        let mut statistics = 0;
+        for check in CHECKS {
+            if let Basis::Statistic(statistic) = check.basis {
+                assert_eq!(samples_of(statistic.tag), statistic.samples);
+                statistics += 1;
+            }
+        }
+        assert_eq!(statistics, 2);
+    }
+
+    #[test]
+    fn few_standard_scenarios_have_samples_enough_to_accuse() {
+        let many = standard()
+            .expect("the standard suite is right")
+            .iter()
+            .filter(|scenario| scenario.plan(1).intents.len() >= FEWEST_MESSAGES)
+            .count();
+        // One more: those of all histories together.
+        assert!(many < usize::from(HISTORIES), "{many}");
     }
 
     #[test]

@@ -17,9 +17,8 @@ use super::{CommandError, Files, OutputArgs, page, tell};
 use crate::{
     diagnostic::FileError,
     exit_code::ExitCode,
-    history::read::read,
     judgement::{BASELINE, judge_suite},
-    kept::{FILE, Kept},
+    kept::{self, FILE, Kept},
     result::{Ran, Rules, ScenarioRun},
     severity::Severity,
 };
@@ -56,11 +55,11 @@ impl RecheckArgs {
         let mut words = Vec::new();
         for path in &self.histories {
             if path.join(FILE).is_file() {
-                let (kept, loaded) = Kept::load(path)?;
-                let told = kept.rules(today);
+                let (from, loaded) = Kept::load(path)?;
+                let told = from.rules(today);
                 rules.known.extend(told.known);
                 rules.min_severity = told.min_severity;
-                words = kept.client_words;
+                words = from.client_words;
                 runs.extend(loaded);
             } else {
                 runs.extend(below(path)?);
@@ -114,7 +113,7 @@ fn below(path: &Path) -> Result<Vec<ScenarioRun>, FileError> {
     files
         .iter()
         .map(|file| {
-            let mut run = ScenarioRun::of(Arc::new(read(file)?));
+            let mut run = ScenarioRun::of(Arc::new(kept::history(file)?));
             run.directory = file.parent().map(Path::to_owned);
             Ok(run)
         })

@@ -25,7 +25,6 @@ use std::{
     time::Duration,
 };
 
-use jiff::civil::Date;
 use stub_provider::Profile;
 
 pub use command::CommandLine;
@@ -38,6 +37,7 @@ use crate::{
     document::{Document, hint},
     intent::Outcome,
     policy::Policy,
+    result::Known,
 };
 
 /// How long a submission or a worker may take where the file does not say.
@@ -227,23 +227,6 @@ impl ExitCodes {
             .and_then(|code| self.codes.get(&code))
             .copied()
             .unwrap_or(self.other)
-    }
-}
-
-/// A finding that is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Why it is let through.
-    pub reason: String,
-    /// The last day on which it is.
-    pub until: Date,
-}
-
-impl Known {
-    /// Whether it is still let through on a day.
-    #[must_use]
-    pub fn holds_on(&self, day: Date) -> bool {
-        day <= self.until
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use stub_provider::Profile;
 
 use super::{
-    ClientFile, Known, Ready, TIMEOUT, Worker,
+    ClientFile, Ready, TIMEOUT, Worker,
     field::{DATABASES, Fields, exactly_one},
     file::{RawClientFile, RawProvider, RawReady, RawWorker},
     outcome::outcome,
@@ -21,6 +21,7 @@ use crate::{
     diagnostic::{FileError, did_you_mean},
     document::{Document, Problems},
     policy::Policy,
+    result::Known,
 };
 
 /// The profile where none is named.

@@ -1,5 +1,7 @@
 use std::path::Path;
 
+use jiff::civil::Date;
+
 use super::*;
 use crate::plan::Need;
 

@@ -7,7 +7,7 @@ use stub_provider::{attempts::Attempts, fault::RequestKind};
 use super::{action::Timing, script::Script};
 use crate::{
     plan::{Place, Plan, PlannedFault},
-    scenario::write,
+    scenario::{self, write},
 };
 
 /// A plan in which message *n* (from 1) meets the faults of `scripts[n - 1]`.
@@ -37,7 +37,7 @@ pub fn plan(name: &str, scripts: &[Script], timing: Timing, seed: u64) -> Plan {
     }
     Plan {
         faults,
-        ..Plan::without_faults(name, &title, scripts.len(), seed)
+        ..scenario::without_faults(name, &title, scripts.len(), seed)
     }
 }
 

@@ -27,8 +27,8 @@ use crate::{
     diagnosis::{Facts, Finding},
     history::view::View,
     judgement::baseline_failure,
-    plan::Plan,
     run::{Error, labs::Labs},
+    scenario,
 };
 
 /// A level with no more scripts for each lab is not divided any further.
@@ -251,7 +251,7 @@ impl Explorer<'_> {
 
     /// Why the client is not fit to be explored: it fails without any fault.
     async fn baseline(&mut self) -> Result<Option<String>, Error> {
-        let plan = Arc::new(Plan::baseline(self.settings.seed));
+        let plan = Arc::new(scenario::baseline(self.settings.seed));
         let Some(history) = self.labs.observe(plan).await? else {
             return Ok(None);
         };

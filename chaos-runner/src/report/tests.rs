@@ -12,11 +12,10 @@ use super::{
     summary::summary,
 };
 use crate::{
-    client_file::Known,
     history::builder::{respond, tale},
     intent::Outcome,
     judgement::{BASELINE, judge_suite},
-    result::{Ran, Rules, ScenarioRun, SuiteResult},
+    result::{Known, Ran, Rules, ScenarioRun, SuiteResult},
 };
 
 fn run(history: crate::history::History, millis: u64) -> ScenarioRun {

@@ -20,6 +20,7 @@ use crate::{
     client_file::ClientFile,
     plan::Plan,
     result::{Ran, ScenarioRun},
+    scenario,
 };
 
 /// What to run.
@@ -133,7 +134,7 @@ async fn scenarios(
         directory: suite.directory.clone(),
     }));
 
-    let baseline = Arc::new(Plan::baseline(settings.seed));
+    let baseline = Arc::new(scenario::baseline(settings.seed));
     if let Some(run) = one(baseline, labs.clone()).await? {
         suite.baseline = Some(run.clone());
         stop = stop.or(broken(told(Progress::Baseline(run))));

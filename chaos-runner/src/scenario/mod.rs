@@ -105,41 +105,38 @@ impl Scenario {
     }
 }
 
-impl Plan {
-    /// The plan that goes before all others: one message, no faults. A client that fails here is
-    /// not judged.
-    #[must_use]
-    pub fn baseline(seed: u64) -> Self {
-        Self {
-            why: "A client that does not send without faults cannot be judged with them."
-                .to_owned(),
-            ..Self::without_faults("baseline", "One message, nothing goes wrong", 1, seed)
-        }
+/// The plan that goes before all others: one message, no faults. A client that fails here is
+/// not judged.
+#[must_use]
+pub fn baseline(seed: u64) -> Plan {
+    Plan {
+        why: "A client that does not send without faults cannot be judged with them.".to_owned(),
+        ..without_faults("baseline", "One message, nothing goes wrong", 1, seed)
     }
+}
 
-    /// A plan of `count` messages (at most 10,000) to which nothing happens.
-    #[must_use]
-    pub fn without_faults(name: &str, title: &str, count: usize, seed: u64) -> Self {
-        let wanted = invent::Wanted {
-            count,
-            ..invent::Wanted::ONE
-        };
-        Self {
-            name: name.to_owned(),
-            title: title.to_owned(),
-            why: String::new(),
-            tags: Vec::new(),
-            file: None,
-            needs: Vec::new(),
-            seed,
-            intents: invent::intents(&wanted, name, seed),
-            one_by_one: false,
-            faults: Vec::new(),
-            retention: None,
-            workers: None,
-            failover: false,
-            expect: Expect::default(),
-        }
+/// A plan of `count` messages (at most 10,000) to which nothing happens.
+#[must_use]
+pub fn without_faults(name: &str, title: &str, count: usize, seed: u64) -> Plan {
+    let wanted = invent::Wanted {
+        count,
+        ..invent::Wanted::ONE
+    };
+    Plan {
+        name: name.to_owned(),
+        title: title.to_owned(),
+        why: String::new(),
+        tags: Vec::new(),
+        file: None,
+        needs: Vec::new(),
+        seed,
+        intents: invent::intents(&wanted, name, seed),
+        one_by_one: false,
+        faults: Vec::new(),
+        retention: None,
+        workers: None,
+        failover: false,
+        expect: Expect::default(),
     }
 }
 

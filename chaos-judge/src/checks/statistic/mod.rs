@@ -36,9 +36,11 @@ use crate::{
 /// The highest rate of false alarms of one check in one history.
 const FALSE_ALARM: f64 = 1e-6;
 /// The most histories of a run that may have enough samples, all of them together counted as one.
-const HISTORIES: f64 = 10.0;
+pub const HISTORIES: u8 = 10;
+/// The fewest messages, each refused four times, of whose waits a check can accuse.
+pub const FEWEST_MESSAGES: usize = 7;
 /// The highest rate of false alarms of one check in a whole run of the standard suite.
-const RUN_FALSE_ALARM: f64 = FALSE_ALARM * HISTORIES;
+const RUN_FALSE_ALARM: f64 = FALSE_ALARM * HISTORIES as f64;
 /// The least power with which a history without a finding counts as clean.
 const POWER: f64 = 0.99;
 /// The most samples that a history is asked for; where more would be needed, the promise is at
@@ -55,6 +57,9 @@ pub struct Statistic {
     pub honest: &'static str,
     /// Whom it accuses with `POWER` or more.
     pub broken: &'static str,
+    /// How many messages the scenario for it has in the standard suite, and how often each is
+    /// refused and comes back at least, where it makes five attempts.
+    pub samples: (usize, usize),
     /// For a promise, a number of messages and one of waits of each: the rate of false alarms and
     /// the power.
     figures: fn(&Policy, usize, usize) -> Option<Figures>,
@@ -124,16 +129,6 @@ fn promise(base: u64, cap: u64) -> Policy {
     }
 }
 
-/// How many messages the scenario for a check has in the standard suite, and how often each is
-/// refused and comes back at least, where it makes five attempts.
-fn offered(statistic: &Statistic) -> (usize, usize) {
-    if statistic.tag == spread::STATISTIC.tag {
-        (50, 3)
-    } else {
-        (30, 4)
-    }
-}
-
 /// The promises that the reference shows figures for, as base and cap in milliseconds, with five
 /// attempts each.
 const SHOWN: [(u64, u64); 4] = [(50, 200), (100, 400), (100, 200), (200, 10_000)];
@@ -170,7 +165,7 @@ pub(super) fn reference() -> String {
     for (base, cap) in SHOWN {
         let policy = promise(base, cap);
         for (kind, statistic) in kinds {
-            let (messages, waits) = offered(statistic);
+            let (messages, waits) = statistic.samples;
             if let Some(f) = (statistic.figures)(&policy, messages, waits) {
                 line(format!(
                     "| `{kind}` | {base} ms | {cap} ms | {} of {} | {:.0e} | {:.3} |",

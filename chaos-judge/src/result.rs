@@ -8,7 +8,6 @@ use jiff::civil::Date;
 
 use crate::{
     bug_kind::BugKind,
-    client_file::Known,
     diagnosis::{Finding, Standing},
     exit_code::ExitCode,
     history::History,
@@ -134,6 +133,23 @@ impl Rules {
         self.known
             .get(kind.as_str())
             .filter(|known| known.holds_on(self.today))
+    }
+}
+
+/// A finding that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Why it is let through.
+    pub reason: String,
+    /// The last day on which it is.
+    pub until: Date,
+}
+
+impl Known {
+    /// Whether it is still let through on a day.
+    #[must_use]
+    pub fn holds_on(&self, day: Date) -> bool {
+        day <= self.until
     }
 }
 

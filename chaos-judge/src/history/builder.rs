@@ -2,35 +2,33 @@
 //! [`deliver`](Tale::deliver), [`answer`](Tale::answer), [`believe`](Tale::believe), and the
 //! few words for what goes wrong in between.
 
-use std::collections::BTreeMap;
+mod words;
 
 use stub_provider::{
     attempts::Attempts,
-    duration::Span,
     event::End,
-    fault::{
-        AtStage, Delay, Garble, Garbling, Hang, Memory, Part, ProviderFault, RequestKind, Respond,
-        Stage, Truncate,
-    },
+    fault::{RequestKind, Stage},
 };
+
+pub use words::*;
 
 use super::{
     Answer, ClientFacts, Event, EventKind, FORMAT, History, Payload, Process, ProviderFacts,
     Request, Submission,
 };
 use crate::{
-    fault::{
-        Action, ClientFault, ClientFaultAt, ClientProcess, ClientStage, Stream, Toxic, ToxicKind,
-    },
+    fault::Action,
     intent::{Intent, Outcome},
     plan::{Expect, Place, PlannedFault},
-    policy::{Backoff, Policy},
+    policy::Policy,
 };
 
 /// A history in the making. Times are in milliseconds; every word takes one.
 #[derive(Clone, Debug)]
-pub(crate) struct Tale {
-    pub(crate) history: History,
+#[must_use = "a word tells nothing by itself"]
+pub struct Tale {
+    /// What has been told so far.
+    pub history: History,
     now_us: u64,
     last: u64,
     connection: u64,
@@ -41,7 +39,7 @@ pub(crate) struct Tale {
 }
 
 /// A tale of `count` intents, each with a recipient of its own.
-pub(crate) fn tale(name: &str, count: usize) -> Tale {
+pub fn tale(name: &str, count: usize) -> Tale {
     let intents = (1..=count)
         .map(|number| Intent {
             number,
@@ -112,19 +110,19 @@ impl Tale {
     }
 
     /// Lets time pass.
-    pub(crate) fn wait(mut self, millis: u64) -> Self {
+    pub fn wait(mut self, millis: u64) -> Self {
         self.now_us += millis * 1_000;
         self
     }
 
     /// Lets time pass in which the client has no processor.
-    pub(crate) fn starve(self, millis: u64) -> Self {
+    pub fn starve(self, millis: u64) -> Self {
         let for_us = millis * 1_000;
         self.wait(millis).push(EventKind::Starved { for_us })
     }
 
     /// The client closes the connection of the last request.
-    pub(crate) fn hang_up(self) -> Self {
+    pub fn hang_up(self) -> Self {
         let (provider, connection) = (self.provider, self.connection);
         self.push(EventKind::ConnectionClosed {
             provider,
@@ -134,7 +132,7 @@ impl Tale {
     }
 
     /// Hands an intent to the client, which says yes or no.
-    pub(crate) fn submit(self, intent: usize, submission: Submission, accepted: bool) -> Self {
+    pub fn submit(self, intent: usize, submission: Submission, accepted: bool) -> Self {
         let expires = self.history.intents[intent - 1]
             .expires_after
             .map(|after| self.now_us + u64::try_from(after.as_micros()).expect("a short time"));
@@ -153,7 +151,7 @@ impl Tale {
     }
 
     /// A submit request reaches the provider on a new connection.
-    pub(crate) fn ask(mut self, intent: usize, key: Option<&str>) -> Self {
+    pub fn ask(mut self, intent: usize, key: Option<&str>) -> Self {
         self.connection += 1;
         self.nth = 1;
         let connection = self.connection;
@@ -166,13 +164,13 @@ impl Tale {
     }
 
     /// The same on the connection of the request before.
-    pub(crate) fn ask_again_there(mut self, intent: usize, key: Option<&str>) -> Self {
+    pub fn ask_again_there(mut self, intent: usize, key: Option<&str>) -> Self {
         self.nth += 1;
         self.request(Some(intent), key)
     }
 
     /// A request that belongs to no intent.
-    pub(crate) fn stray(mut self) -> Self {
+    pub fn stray(mut self) -> Self {
         self.connection += 1;
         self.nth = 1;
         self.request(None, Some("k-stray"))
@@ -225,31 +223,31 @@ impl Tale {
     }
 
     /// The next requests go to this provider.
-    pub(crate) fn at_provider(mut self, provider: u8) -> Self {
+    pub fn at_provider(mut self, provider: u8) -> Self {
         self.provider = provider;
         self
     }
 
     /// The next requests bear this customer's credential.
-    pub(crate) fn under_credential_of(mut self, customer: &str) -> Self {
+    pub fn under_credential_of(mut self, customer: &str) -> Self {
         self.customer = Some(customer.into());
         self
     }
 
     /// The next request has this body.
-    pub(crate) fn with_body(mut self, body: &str) -> Self {
+    pub fn with_body(mut self, body: &str) -> Self {
         self.body = Some(body.into());
         self
     }
 
     /// The words that follow are about this attempt.
-    pub(crate) fn of(mut self, attempt: u64) -> Self {
+    pub fn of(mut self, attempt: u64) -> Self {
         self.last = attempt;
         self
     }
 
     /// The phone buzzes.
-    pub(crate) fn deliver(self) -> Self {
+    pub fn deliver(self) -> Self {
         let attempt = self.last;
         self.push(EventKind::Delivered {
             attempt,
@@ -258,23 +256,23 @@ impl Tale {
     }
 
     /// A stored answer is returned.
-    pub(crate) fn replay(self, of: u64) -> Self {
+    pub fn replay(self, of: u64) -> Self {
         let attempt = self.last;
         self.push(EventKind::Replayed { attempt, of })
     }
 
     /// The answer leaves whole.
-    pub(crate) fn answer(self, status: u16) -> Self {
+    pub fn answer(self, status: u16) -> Self {
         self.answer_with(status, &[])
     }
 
     /// The answer leaves whole, with these headers.
-    pub(crate) fn answer_with(self, status: u16, headers: &[(&str, &str)]) -> Self {
+    pub fn answer_with(self, status: u16, headers: &[(&str, &str)]) -> Self {
         self.answering(status, headers).end(End::Answered)
     }
 
     /// The answer is handed to the socket; how it ends is still open.
-    pub(crate) fn answering(self, status: u16, headers: &[(&str, &str)]) -> Self {
+    pub fn answering(self, status: u16, headers: &[(&str, &str)]) -> Self {
         let attempt = self.last;
         self.push(EventKind::Answering {
             attempt,
@@ -290,18 +288,18 @@ impl Tale {
     }
 
     /// The attempt is over.
-    pub(crate) fn end(self, end: End) -> Self {
+    pub fn end(self, end: End) -> Self {
         let attempt = self.last;
         self.push(EventKind::Ended { attempt, end })
     }
 
     /// Accepted, and answered 201: what should happen.
-    pub(crate) fn accept(self) -> Self {
+    pub fn accept(self) -> Self {
         self.deliver().answer(201)
     }
 
     /// Declares a fault at attempt `k`.
-    pub(crate) fn declare(mut self, k: u32, action: Action) -> Self {
+    pub fn declare(mut self, k: u32, action: Action) -> Self {
         let id = u32::try_from(self.history.faults.len()).expect("a few faults") + 1;
         self.history.faults.push(PlannedFault {
             id,
@@ -317,7 +315,7 @@ impl Tale {
     }
 
     /// The fault acts on the last attempt.
-    pub(crate) fn fire(self, fault: u32) -> Self {
+    pub fn fire(self, fault: u32) -> Self {
         let attempt = self.last;
         let intent = self.history.events.iter().find_map(|e| match &e.kind {
             EventKind::Attempt {
@@ -333,7 +331,7 @@ impl Tale {
     }
 
     /// Declares a fault at the last attempt's place and lets it act there.
-    pub(crate) fn suffer(self, action: Action) -> Self {
+    pub fn suffer(self, action: Action) -> Self {
         let ordinal = self
             .history
             .events
@@ -351,20 +349,20 @@ impl Tale {
     }
 
     /// Refused with `status` before acceptance.
-    pub(crate) fn refuse(self, status: u16) -> Self {
+    pub fn refuse(self, status: u16) -> Self {
         self.suffer(respond(Stage::BeforeAccept, status))
             .answer(status)
     }
 
     /// The client gives up waiting: accepted or not, no answer.
-    pub(crate) fn hang(self) -> Self {
+    pub fn hang(self) -> Self {
         self.suffer(hang(Stage::AfterAccept))
             .wait(300)
             .end(End::ClientClosed)
     }
 
     /// The sending process is killed and started again.
-    pub(crate) fn kill(self) -> Self {
+    pub fn kill(self) -> Self {
         let tale = self.suffer(kill());
         let fault = u32::try_from(tale.history.faults.len()).expect("a few faults");
         tale.push(EventKind::ProcessSignalled {
@@ -383,7 +381,7 @@ impl Tale {
     }
 
     /// What the client believes now; its own count is that of the wire.
-    pub(crate) fn believe(self, intent: usize, outcome: Outcome) -> Self {
+    pub fn believe(self, intent: usize, outcome: Outcome) -> Self {
         let count = self
             .history
             .events
@@ -396,7 +394,7 @@ impl Tale {
     }
 
     /// What the client believes now, with its own count.
-    pub(crate) fn believe_counting(self, intent: usize, outcome: Outcome, count: u32) -> Self {
+    pub fn believe_counting(self, intent: usize, outcome: Outcome, count: u32) -> Self {
         self.push(EventKind::Believed {
             intent,
             outcome,
@@ -405,23 +403,25 @@ impl Tale {
     }
 
     /// Any other event.
-    pub(crate) fn event(self, kind: EventKind) -> Self {
+    pub fn event(self, kind: EventKind) -> Self {
         self.push(kind)
     }
 
     /// Any other change of what is known before the run.
-    pub(crate) fn given(mut self, change: impl FnOnce(&mut History)) -> Self {
+    pub fn given(mut self, change: impl FnOnce(&mut History)) -> Self {
         change(&mut self.history);
         self
     }
 
     /// Nothing more is due.
-    pub(crate) fn settle(self) -> History {
+    #[must_use]
+    pub fn settle(self) -> History {
         self.push(EventKind::Settled).history
     }
 
     /// Every intent is believed to be sent, and nothing more is due.
-    pub(crate) fn all_sent(self) -> History {
+    #[must_use]
+    pub fn all_sent(self) -> History {
         let count = self.history.intents.len();
         (1..=count)
             .fold(self, |tale, n| tale.believe(n, Outcome::Sent))
@@ -429,88 +429,11 @@ impl Tale {
     }
 
     /// The time limit is reached.
-    pub(crate) fn time_out(self) -> History {
+    #[must_use]
+    pub fn time_out(self) -> History {
         self.push(EventKind::TimedOut {
             limit_us: 60_000_000,
         })
         .history
-    }
-}
-
-pub(crate) fn respond(stage: Stage, status: u16) -> Action {
-    Action::Provider(ProviderFault::Respond(Respond {
-        stage,
-        status,
-        code: None,
-        body: None,
-        headers: BTreeMap::new(),
-        retry_after: None,
-        retry_after_date: None,
-        stored: true,
-    }))
-}
-
-pub(crate) fn hang(stage: Stage) -> Action {
-    Action::Provider(ProviderFault::Hang(Hang { stage }))
-}
-
-pub(crate) fn reset(stage: Stage) -> Action {
-    Action::Provider(ProviderFault::Reset(AtStage { stage }))
-}
-
-pub(crate) fn close(stage: Stage) -> Action {
-    Action::Provider(ProviderFault::Close(AtStage { stage }))
-}
-
-pub(crate) fn delay(millis: u64) -> Action {
-    Action::Provider(ProviderFault::Delay(Delay {
-        stage: Stage::BeforeAccept,
-        lasts: Span::from_millis(millis),
-    }))
-}
-
-pub(crate) fn truncate(stage: Stage, part: Part) -> Action {
-    Action::Provider(ProviderFault::Truncate(Truncate {
-        stage,
-        part,
-        after: 5,
-        ending: stub_provider::fault::Ending::Close,
-    }))
-}
-
-pub(crate) fn garble(stage: Stage, how: Garbling) -> Action {
-    Action::Provider(ProviderFault::Garble(Garble { stage, how }))
-}
-
-pub(crate) fn crash(memory: Memory) -> Action {
-    Action::Provider(ProviderFault::Crash(stub_provider::fault::Crash {
-        stage: Stage::AfterAccept,
-        memory,
-        lasts: Span::from_millis(50),
-    }))
-}
-
-pub(crate) fn toxic(kind: ToxicKind) -> Action {
-    Action::Toxic(Toxic {
-        kind,
-        stream: Stream::Downstream,
-        toxicity: 1.0,
-        attributes: BTreeMap::new(),
-    })
-}
-
-pub(crate) fn kill() -> Action {
-    Action::Client(ClientFault::Kill(ClientFaultAt {
-        stage: ClientStage::AfterAccept,
-        process: ClientProcess::Sender,
-        restart_after: Span::default(),
-    }))
-}
-
-pub(crate) fn backoff(base: u64, cap: u64) -> Backoff {
-    Backoff {
-        base: Span::from_millis(base),
-        cap: Span::from_millis(cap),
-        jitter: true,
     }
 }

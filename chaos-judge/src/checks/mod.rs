@@ -23,12 +23,12 @@ mod statistic;
 mod stray;
 
 pub use bound::Bound;
-pub(crate) use bound::retry_after::asked_us;
-pub(crate) use outcome::waits_as_told;
-pub use statistic::Statistic;
+pub use bound::retry_after::asked_us;
+pub use outcome::waits_as_told;
 pub(crate) use statistic::growth::{
     Growth, decide as decide_growth, late_waits, symptom as flat_waits,
 };
+pub use statistic::{FEWEST_MESSAGES, HISTORIES, Statistic};
 
 use bound::{expiry, overlap, retention, retry_after};
 use statistic::{growth, spread};

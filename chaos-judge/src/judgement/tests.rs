@@ -8,9 +8,9 @@ use stub_provider::fault::Stage;
 use super::*;
 use crate::{
     bug_kind::BugKind,
-    client_file::Known,
     exit_code::ExitCode,
     history::builder::{respond, tale},
+    result::Known,
 };
 
 const TODAY: Date = date(2026, 6, 1);

@@ -2,8 +2,12 @@
 //!
 //! Owns the [`History`] of one scenario's run and its format on disk. Writing it is the run's.
 
-#[cfg(test)]
-pub(crate) mod builder;
+#[cfg(any(test, feature = "tale"))]
+#[expect(
+    clippy::missing_panics_doc,
+    reason = "a tale that makes no sense fails its test"
+)]
+pub mod builder;
 mod observed;
 pub mod read;
 pub mod reply;

@@ -48,6 +48,7 @@ pub(crate) const STATISTIC: Statistic = Statistic {
     tag: "backoff",
     honest: "waits that grow to four times the promised `base`, without jitter or with full, equal or decorrelated jitter, with any noise on top",
     broken: "waits that stay at the promised `base` or below, of which no more than one in ten is longer than one and a half times the base and 10 ms",
+    samples: (30, 4),
     figures: |policy, messages, waits| {
         let samples = messages * waits.saturating_sub(FIRST_LATE);
         Promise::of(policy)?.figures(samples)

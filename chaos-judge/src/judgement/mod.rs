@@ -162,7 +162,8 @@ fn result(
 }
 
 /// Whether a finding counts against the client.
-pub(crate) fn standing(
+#[must_use]
+pub fn standing(
     finding: &Finding,
     expected: &[String],
     rules: &Rules,
@@ -233,7 +234,8 @@ fn doubt(finding: &Finding, view: &View<'_>) -> Option<u64> {
 }
 
 /// What a finding that proves nothing means for the scenario.
-pub(crate) fn doubtful(finding: &Finding) -> Option<String> {
+#[must_use]
+pub fn doubtful(finding: &Finding) -> Option<String> {
     let Standing::Doubtful { starved_us } = finding.standing else {
         return None;
     };

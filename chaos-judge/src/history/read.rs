@@ -1,14 +1,12 @@
-//! Reading a history back from disk.
+//! Reading a history back from its text.
 //!
 //! Owns the check of its format's version: a reader refuses a higher one than it knows, and says
 //! which tool can read it.
 
-use std::{fs, path::Path};
-
 use serde::Deserialize;
 
 use super::{FORMAT, History};
-use crate::diagnostic::FileError;
+use stub_provider::diagnostic::FileError;
 
 /// The part of a history that every version has.
 #[derive(Deserialize)]
@@ -17,16 +15,13 @@ struct Header {
     tool: String,
 }
 
-/// Reads the history in a file.
+/// Reads the history in the text of the file `name`.
 ///
 /// # Errors
 ///
-/// It cannot be read, is no history, or is of a later version.
-pub fn read(path: &Path) -> Result<History, FileError> {
-    let name = path.display().to_string();
-    let text = fs::read_to_string(path)
-        .map_err(|error| FileError::new(&name, format!("`{name}` cannot be read: {error}")))?;
-    parse(&text).map_err(|why| FileError::new(&name, format!("`{name}` {why}")))
+/// It is no history, or one of a later version.
+pub fn read(text: &str, name: &str) -> Result<History, FileError> {
+    parse(text).map_err(|why| FileError::new(name, format!("`{name}` {why}")))
 }
 
 fn parse(text: &str) -> Result<History, String> {

@@ -14,6 +14,7 @@ pub(crate) const STATISTIC: Statistic = Statistic {
     tag: "jitter",
     honest: "full, equal or decorrelated jitter under the promised `base` and `cap`, with any noise on top that does not depend on what was drawn",
     broken: "equal waits for all messages, from which no more than one message in ten strays (by more than 20 ms, or a fifth of the base where that is more)",
+    samples: (50, 3),
     figures: |policy, messages, waits| Jitter::promised(policy)?.figures(messages, waits),
 };
 

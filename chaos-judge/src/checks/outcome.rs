@@ -132,7 +132,8 @@ fn stuck(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
 }
 
 /// Whether the provider's last word was a `Retry-After` that has not run out.
-pub(crate) fn waits_as_told(view: &View<'_>, intent: usize) -> bool {
+#[must_use]
+pub fn waits_as_told(view: &View<'_>, intent: usize) -> bool {
     let tries = view.tries(intent);
     let Some((mark, answer)) = tries.last().and_then(|a| a.answer) else {
         return false;

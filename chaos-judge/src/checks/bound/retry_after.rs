@@ -78,7 +78,8 @@ impl Form {
 
 /// How long the answer's `Retry-After` asks the client to wait, in microseconds; for a date, at
 /// least. `None` where there is none, or none that makes sense.
-pub(crate) fn asked_us(answer: &Answer) -> Option<u64> {
+#[must_use]
+pub fn asked_us(answer: &Answer) -> Option<u64> {
     match Form::of(answer)? {
         Form::Seconds(seconds) | Form::Huge(seconds) => Some(seconds.saturating_mul(1_000_000)),
         Form::Future(micros) => Some(micros),
