@@ -9,7 +9,8 @@
 //!   every [`fault`] with its place.
 //! - [`run`] carries plans out and records a [`history`].
 //! - [`checks`] see symptoms in it, [`diagnosis`] names the [`bug_kind`], [`judgement`] gives the
-//!   [`verdict`], and [`report`] says all that.
+//!   [`verdict`] (all three are [`chaos_judge`]'s, as are the words up to here), and [`report`]
+//!   says all that.
 //! - [`cli`] and [`exit_code`] are the program's face, [`schema`] the file formats'.
 //!
 //! ```
