@@ -197,7 +197,6 @@ impl BugKind {
         matches!(
             self,
             Self::KeyOutlived
-                | Self::InFlightMishandled
                 | Self::PermanentRetried
                 | Self::RetryableGivenUp
                 | Self::RetryAfterIgnored

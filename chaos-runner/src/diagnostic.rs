@@ -2,4 +2,4 @@
 //! profile is such a file too.
 
 pub(crate) use stub_provider::diagnostic::did_you_mean;
-pub use stub_provider::diagnostic::{FileError, line_of};
+pub use stub_provider::diagnostic::{FileError, line_of, source};

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    diagnostic::{FileError, did_you_mean},
+    diagnostic::{self, FileError, did_you_mean},
     scenario::{self, Scenario},
 };
 
@@ -185,12 +185,7 @@ fn read(path: &Path) -> Result<Vec<Scenario>, FileError> {
 }
 
 fn read_text(path: &Path) -> Result<String, FileError> {
-    fs::read_to_string(path).map_err(|error| {
-        FileError::new(
-            &path.display().to_string(),
-            format!("`{}` cannot be read: {error}", path.display()),
-        )
-    })
+    diagnostic::source(path, "the scenario")
 }
 
 #[cfg(test)]

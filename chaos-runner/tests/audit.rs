@@ -421,6 +421,14 @@ fn slips_in_the_arguments_are_answered_with_what_was_meant() {
             ],
             "http://127.0.0.1:9090",
         ),
+        (
+            ["--url", url, "--profile", "v1", "--to", "banana"],
+            "`banana` is no phone number",
+        ),
+        (
+            ["--url", url, "--profile", "v1", "--timeout", "0s"],
+            "--timeout is 0",
+        ),
     ] {
         let told = audit(&arguments, &report).ends_with(2);
         assert!(told.stderr.contains(says), "{}", told.stderr);

@@ -1,8 +1,17 @@
 //! What is wrong with a file, as people see it: the file, the line, the marked words, and help.
 //!
-//! Owns [`FileError`] and the guess at what was meant. Finding the fault is the readers'.
+//! Owns [`FileError`], the guess at what was meant, and reading what people write ([`source`]).
+//! Finding the fault is the readers'.
 
-use std::{error::Error, fmt, ops::Range, sync::Arc};
+use std::{
+    error::Error,
+    fmt,
+    fs::File,
+    io::{self, Read as _},
+    ops::Range,
+    path::Path,
+    sync::Arc,
+};
 
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode,
@@ -192,6 +201,28 @@ impl Diagnostic for Alone<'_> {
     }
 }
 
+/// The most bytes of a file that a person wrote.
+const LONGEST: u64 = 4 << 20;
+
+/// The text of a file that a person wrote; `what` names it in an error, as in "the profile".
+///
+/// # Errors
+///
+/// It cannot be read, is longer than 4 MiB, or is no UTF-8.
+pub fn source(path: &Path, what: &str) -> Result<String, FileError> {
+    let name = path.display().to_string();
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text))
+        .and_then(|_| {
+            if text.len() as u64 > LONGEST {
+                return Err(io::Error::other("it is longer than 4 MiB"));
+            }
+            Ok(text)
+        })
+        .map_err(|error| FileError::new(&name, format!("{what} {name} cannot be read: {error}")))
+}
+
 /// The line on which a byte of the source stands, from 1.
 #[must_use]
 pub fn line_of(source: &str, offset: usize) -> usize {
@@ -222,6 +253,18 @@ mod tests {
         assert_eq!(did_you_mean("attemp", known), Some("attempt"));
         assert_eq!(did_you_mean("retry_after", known), Some("retry-after"));
         assert_eq!(did_you_mean("zebra", known), None);
+    }
+
+    #[test]
+    fn a_file_without_an_end_is_not_read_to_it() {
+        let error = source(Path::new("/dev/zero"), "the profile").expect_err("no end");
+        assert!(error.message().contains("longer than 4 MiB"), "{error}");
+        let error = source(Path::new("no/such.toml"), "the profile").expect_err("not there");
+        assert!(
+            error
+                .message()
+                .starts_with("the profile no/such.toml cannot be read")
+        );
     }
 
     #[test]

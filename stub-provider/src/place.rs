@@ -35,6 +35,21 @@ pub enum Place {
     None,
 }
 
+/// Headers of the connection and of the request's framing (RFC 9110, sections 7.2, 7.6.1, 7.8 and
+/// 10.1.1; RFC 9112, section 6), which no value can stand in.
+const FRAMING: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
 impl FromStr for Place {
     type Err = String;
 
@@ -53,9 +68,16 @@ impl FromStr for Place {
             return Err(wrong());
         }
         match kind {
-            "header" => HeaderName::from_bytes(name.as_bytes())
-                .map(Self::Header)
-                .map_err(|_| format!("`{name}` cannot be the name of a header")),
+            "header" => {
+                let header = HeaderName::from_bytes(name.as_bytes())
+                    .map_err(|_| format!("`{name}` cannot be the name of a header"))?;
+                if FRAMING.contains(&header.as_str()) {
+                    return Err(format!(
+                        "`{name}` is HTTP's own: it says how a request travels, and bears nothing else"
+                    ));
+                }
+                Ok(Self::Header(header))
+            }
             "json" if name.split('.').all(|step| !step.is_empty()) => {
                 Ok(Self::Json(name.split('.').map(Into::into).collect()))
             }
@@ -233,6 +255,8 @@ mod tests {
             "json:",
             "json:a..b",
             "cookie:x",
+            "header:Content-Length",
+            "header:host",
             "",
         ] {
             assert!(text.parse::<Place>().is_err(), "{text}");

@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::civil::{Date, date};
-use stub_provider::fault::Stage;
+use stub_provider::{event::End, fault::Stage};
 
 use super::*;
 use crate::{
     bug_kind::BugKind,
     exit_code::ExitCode,
-    history::builder::{respond, tale},
+    history::builder::{delay, respond, tale},
     result::Known,
 };
 
@@ -125,6 +125,18 @@ fn a_client_without_a_processor_is_not_blamed_for_its_timing() {
         .accept()
         .all_sent();
     assert_eq!(verdict(two_keys), Verdict::Fail, "that rests on facts");
+    let a_409_for_final = tale("in-flight", 1)
+        .ask(1, Some("k"))
+        .suffer(delay(600))
+        .starve(400)
+        .end(End::ClientClosed)
+        .ask(1, Some("k"))
+        .answer(409)
+        .of(1)
+        .deliver()
+        .believe(1, Outcome::Failed)
+        .settle();
+    assert_eq!(verdict(a_409_for_final), Verdict::Fail, "so does a belief");
 }
 
 #[test]

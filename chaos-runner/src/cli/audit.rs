@@ -5,7 +5,6 @@ use std::{
     io::{self, Write as _},
     path::Path,
     sync::Arc,
-    time::Duration,
 };
 
 use anstream::{AutoStream, ColorChoice};
@@ -191,6 +190,15 @@ impl AuditArgs {
                  ring. Add --allow-remote if that is what you want, with --customer and --to",
             ));
         }
+        if let Some(to) = &self.to {
+            number("--to", to)?;
+        }
+        if self.timeout.0.is_zero() {
+            return Err(FileError::new(
+                COMMAND_LINE,
+                "--timeout is 0: every exchange would be over before it begins",
+            ));
+        }
         let made_up = |name: &str| here.then(|| name.to_owned());
         let customer = self.customer.clone().or_else(|| made_up("audit-1"));
         let Some(customer) = customer else {
@@ -210,8 +218,7 @@ impl AuditArgs {
             customer_2: self.customer_2.clone().or_else(|| made_up("audit-2")),
             to: self.to.clone(),
             from: self.from.clone(),
-            // No exchange with no time at all: it would be lost before it begins.
-            timeout: self.timeout.0.max(Duration::from_millis(1)),
+            timeout: self.timeout.0,
             concurrency: usize::from(self.concurrency),
             admin: self.admin.clone().map(Admin),
             clock: self.clock_url.clone(),
@@ -231,6 +238,18 @@ impl AuditArgs {
         }
         Ok(())
     }
+}
+
+/// A number that a phone can have: at most 15 digits (ITU-T E.164, section 6).
+fn number(option: &str, text: &str) -> Result<(), FileError> {
+    let digits = text.strip_prefix('+').unwrap_or(text);
+    if (3..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(());
+    }
+    Err(FileError::new(
+        COMMAND_LINE,
+        format!("{option} `{text}` is no phone number: write it as in +12025550142"),
+    ))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

@@ -19,7 +19,7 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    env, fs,
+    env,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -33,7 +33,7 @@ pub use file::{Capability, Until};
 pub use template::{IntentValues, LabValues, Placeholder, Template, Values};
 
 use crate::{
-    diagnostic::FileError,
+    diagnostic::{self, FileError},
     document::{Document, hint},
     intent::Outcome,
     policy::Policy,
@@ -238,13 +238,8 @@ impl ClientFile {
     /// The file cannot be read, or what is wrong with it, with the place.
     pub fn load(path: &Path) -> Result<Self, FileError> {
         let name = path.display().to_string();
-        let source = fs::read_to_string(path).map_err(|error| {
-            FileError::new(
-                &name,
-                format!("the client file {name} cannot be read: {error}"),
-            )
-            .help("`chaos-runner init` writes one to begin with")
-        })?;
+        let source = diagnostic::source(path, "the client file")
+            .map_err(|error| error.help("`chaos-runner init` writes one to begin with"))?;
         let absolute = std::path::absolute(path)
             .map_err(|error| FileError::new(&name, format!("this path leads nowhere: {error}")))?;
         let dir = absolute.parent().unwrap_or(&absolute);

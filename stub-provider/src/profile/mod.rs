@@ -6,7 +6,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     path::Path,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -19,7 +18,7 @@ use self::{
     lookup::LookupRules, numbers::Refused, path::PathTemplate,
 };
 use crate::{
-    diagnostic::FileError,
+    diagnostic::{self, FileError},
     document::{Document, Problems},
     place::Place,
     quota::Quota,
@@ -174,14 +173,8 @@ impl Profile {
     ///
     /// Where the file cannot be read, or does not say what a profile must.
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
-        let shown = path.display().to_string();
-        let source = fs::read_to_string(path).map_err(|error| {
-            FileError::new(
-                &shown,
-                format!("the profile {shown} cannot be read: {error}"),
-            )
-        })?;
-        Self::parse(&source, &shown)
+        let source = diagnostic::source(path, "the profile")?;
+        Self::parse(&source, &path.display().to_string())
     }
 
     /// Reads a profile from its text; `file` is how diagnostics name it.
