@@ -102,6 +102,27 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_comes_back_is_no_other_one() {
+        let history = tale("back", 1)
+            .ask(1, Some("a"))
+            .refuse(503)
+            .ask(1, None)
+            .refuse(503)
+            .ask(1, Some("a"))
+            .refuse(503)
+            .ask(1, Some("b"))
+            .accept()
+            .all_sent();
+        assert_eq!(
+            moves(&history),
+            [
+                (KeyMove::Dropped, Cause::Refusal),
+                (KeyMove::Changed, Cause::Refusal)
+            ]
+        );
+    }
+
+    #[test]
     fn what_lies_between_the_requests_is_named() {
         let hang = tale("hang", 1)
             .ask(1, Some("a"))

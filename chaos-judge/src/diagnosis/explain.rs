@@ -79,7 +79,7 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
         | SymptomKind::WaitsFlat
         | SymptomKind::OverMaximum
         | SymptomKind::Resent { .. }
-        | SymptomKind::Multiplied { .. } => manners(facts, symptom),
+        | SymptomKind::Multiplied { .. } => manners(facts, run, symptom),
         SymptomKind::DeliveredTooOften { .. }
         | SymptomKind::DeliveredTooSeldom
         | SymptomKind::UnexpectedOutcome => None,
@@ -167,7 +167,7 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
 }
 
 /// Names a matter of retry manners and of counts.
-fn manners(facts: &Facts, symptom: &Symptom) -> Option<Named> {
+fn manners(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> {
     match symptom.kind {
         SymptomKind::CameBackEarly => Some(Named::surely(BugKind::RetryAfterIgnored)),
         SymptomKind::RetryAfterMisread { early } => {
@@ -185,6 +185,12 @@ fn manners(facts: &Facts, symptom: &Symptom) -> Option<Named> {
         })),
         SymptomKind::WaitsFlat | SymptomKind::OverMaximum => {
             Some(Named::surely(BugKind::NoBackoff))
+        }
+        // Workers that take one row write their counts over each other's.
+        SymptomKind::Resent { .. }
+            if facts.quiet_overlap && run.view.history.client.workers > 1 =>
+        {
+            None
         }
         SymptomKind::Resent { reused, harmless } => {
             let kind = if facts.multiplied {

@@ -82,7 +82,7 @@ impl fmt::Display for Cause {
 /// What became of the key from one request to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyMove {
-    /// Both bear the same.
+    /// The second bears that of the first, or the one that the first had lost.
     Kept,
     /// Neither bears one, nor did any before.
     Keyless,
@@ -145,10 +145,11 @@ pub fn retries<'v, 'h>(view: &'v View<'h>, intent: usize) -> Vec<Retry<'v, 'h>> 
         .enumerate()
         .map(|(nth, pair)| {
             let (from, to) = (pair[0], pair[1]);
-            let keyed_before = tries[..=nth].iter().any(|a| a.key.is_some());
-            let key = match (from.key, to.key) {
+            // One that was lost on the way is still the intent's.
+            let before = tries[..=nth].iter().rev().find_map(|a| a.key);
+            let key = match (before, to.key) {
                 (Some(a), Some(b)) if a == b => KeyMove::Kept,
-                (_, None) if keyed_before => KeyMove::Dropped,
+                (Some(_), None) => KeyMove::Dropped,
                 (None, None) => KeyMove::Keyless,
                 _ => KeyMove::Changed,
             };

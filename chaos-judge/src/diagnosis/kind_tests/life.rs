@@ -2,14 +2,17 @@
 
 use std::time::Duration;
 
-use stub_provider::fault::MessageStatus;
+use stub_provider::{
+    event::End,
+    fault::{MessageStatus, Stage},
+};
 
 use super::{ambiguous, clean_control, findings, kinds, restarted};
 use crate::{
     bug_kind::BugKind,
     history::{
         EventKind, History, Process, Submission,
-        builder::{delay, kill, tale},
+        builder::{delay, kill, reset, tale},
     },
     intent::Outcome,
 };
@@ -78,6 +81,31 @@ fn too_many_tries_by_workers_that_collide_are_no_finding_of_their_own() {
     let mut history = overlapping(3, false, "a");
     history.client.policy.max_attempts = Some(1);
     assert_eq!(kinds(&[history]), [BugKind::NoClaimLock]);
+}
+
+#[test]
+fn a_count_that_colliding_workers_wrote_over_is_no_resend() {
+    let resent = |workers| {
+        tale("two-workers", 1)
+            .given(|h| h.client.workers = workers)
+            .ask(1, Some("a"))
+            .suffer(reset(Stage::AfterAccept))
+            .end(End::Reset)
+            .ask(1, Some("a"))
+            .accept()
+            .believe_counting(1, Outcome::Sent, 1)
+            .settle()
+    };
+    let noted = |histories: &[History]| {
+        let found = findings(histories);
+        found
+            .iter()
+            .any(|f| f.kind == BugKind::ResendFreshConnection)
+    };
+    assert!(!noted(&[overlapping(3, false, "a"), resent(2)]));
+    // A single process has a count that nobody else writes, and so has a client that claims well.
+    assert!(noted(&[overlapping(3, false, "a"), resent(1)]));
+    assert!(noted(&[quiet_workers(), resent(2)]));
 }
 
 #[test]
