@@ -9,6 +9,8 @@ mod facts;
 mod keys;
 
 #[cfg(test)]
+mod finding_tests;
+#[cfg(test)]
 mod general_tests;
 #[cfg(test)]
 mod honest_tests;
