@@ -98,11 +98,11 @@ bug_kinds! {
         "The client takes a 409 for a request still in flight as final, or escapes it by a new key."
         "Wait and ask again under the same key: the first request is still being worked on.";
     ResendReusedConnection "resend-reused-connection" Duplicate
-        "The HTTP library resends a request by itself when a kept-alive connection breaks."
-        "Turn the library's own retry off, or send a stable key with every request.";
+        "Something below the client's own count resends a request when a kept-alive connection breaks."
+        "Look at the HTTP call, not at the schedule: turn the library's own retry off, or give it the key.";
     ResendFreshConnection "resend-fresh-connection" Duplicate
-        "The HTTP library resends a request by itself, even on a new connection."
-        "Turn the library's own retry off, or send a stable key with every request.";
+        "Something below the client's own count resends a request, even on a new connection."
+        "Look at the HTTP call, not at the schedule: turn the library's own retry off, or give it the key.";
     AmbiguousAsFailed "ambiguous-as-failed" WrongOutcome
         "The client takes a lost answer for a failure, though the message was accepted."
         "After a timeout or a broken connection nobody knows: retry under the same key, or say `unknown`.";
@@ -147,12 +147,12 @@ bug_kinds! {
         "Reclaim only what is older than the longest request can last.";
     NoClaimLock "no-claim-lock" Duplicate
         "Two workers take the same message, with nothing wrong around them."
-        "Claim in one statement (FOR UPDATE SKIP LOCKED, or a conditional update) before sending.";
+        "Claim in one statement (FOR UPDATE SKIP LOCKED, or an update of what is still pending), then send.";
     SentThenRolledBack "sent-then-rolled-back" WrongOutcome
         "The message was sent, and the client's record of it is gone."
         "Commit the message and its key before the request; never send inside the transaction.";
     SentAfterDeadline "sent-after-deadline" WrongOutcome
-        "The client sends a message that is already useless."
+        "The client sends a message after its expiry."
         "Check the expiry before each request, and set the message aside once it has passed.";
     Lost "lost" Loss
         "A message that the client had taken on was never sent and never set aside."
@@ -162,7 +162,7 @@ bug_kinds! {
         "Verify receipts, remember their event ids, and let a state move only forward.";
     FailoverDuplicates "failover-duplicates" Duplicate
         "The client asks a second provider while the first may have accepted the message."
-        "Fail over only after a definite refusal; after ambiguity ask the first provider again.";
+        "Fail over only where no request can have arrived; after a lost answer ask the first provider again.";
     Swallowed "swallowed" Loss
         "Two real messages are taken for duplicates of one, and one is never sent."
         "Tell messages apart by an identity of their own, not by recipient or content.";

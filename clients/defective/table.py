@@ -153,8 +153,7 @@ def plain(detail):
     to run."""
     detail = re.sub(r"(?<!says )`(?!sent|failed|dead|unknown|pending)[^`]*`", "`…`", detail)
     detail = re.sub(r"\bintent(s?) \d+( and \d+)?", r"intent\1 …", detail)
-    detail = re.sub(r"\bbefore retry \d+$", "before a retry", detail)
-    return re.sub(r"\d+ (ms|late|of|messages)\b", r"… \1", detail)
+    return re.sub(r"\d+( ms| late| of| messages|, then)\b", r"…\1", detail)
 
 
 def proof(scenario, finding):

@@ -54,8 +54,13 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 evidence: retry.evidence().into_iter().chain(belief).collect(),
                 attempts: retry.attempts(),
                 detail: format!(
-                    "{wire} requests on the wire, {} by the client's own count; the broken connection was {}",
+                    "{wire} requests on the wire, {} by the client's own count{}; the broken connection was {}",
                     own_count(view, number).unwrap_or_default(),
+                    if retry.key == KeyMove::Dropped {
+                        ", the one that it does not know of without the key"
+                    } else {
+                        ""
+                    },
                     if reused { "a reused one" } else { "a fresh one" }
                 ),
             });

@@ -47,7 +47,15 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 intent: Some(intent.number),
                 evidence: retry.evidence(),
                 attempts: retry.attempts(),
-                detail: format!("{what} {}", retry.cause),
+                detail: format!(
+                    "{what} {}{}",
+                    retry.cause,
+                    if retry.from.replayed.is_some() {
+                        ", which the provider replayed from its memory"
+                    } else {
+                        ""
+                    }
+                ),
             });
         }
     }

@@ -50,8 +50,13 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 evidence,
                 attempts: vec![sibling.id],
                 detail: format!(
-                    "intent {} was never requested, though intent {} to the same number was",
+                    "intent {} was {}never requested, though intent {} to the same number was",
                     intent.number,
+                    if view.taken_on(intent.number) {
+                        "taken on and "
+                    } else {
+                        ""
+                    },
                     sibling.intent.unwrap_or_default()
                 ),
             });

@@ -196,7 +196,13 @@ fn wrongly_failed(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, Stri
     (!misled).then(|| {
         (
             SymptomKind::FailedButDelivered { last },
-            "the client says `failed`, and the phone has buzzed".to_owned(),
+            match last {
+                Reply::InFlight => {
+                    "the client says `failed` after a 409 for a request in flight, and the phone has buzzed"
+                }
+                _ => "the client says `failed`, and the phone has buzzed",
+            }
+            .to_owned(),
         )
     })
 }

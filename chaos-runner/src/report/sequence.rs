@@ -3,6 +3,7 @@
 //! Owns the [`Row`]s of a sequence diagram: the text, the SVG files and the page draw the same
 //! ones. How a row looks is theirs.
 
+mod mishap;
 mod reader;
 
 use std::collections::HashMap;

@@ -51,6 +51,11 @@ pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
             .into_iter()
             .find(|r| quiet && several_workers && r.cause == Cause::Success)
             .map(|r| (r.from, r.to));
+        let detail = if proven.is_some() {
+            "a second request came while the client still worked on the first"
+        } else {
+            "a second request came though the first was answered with success: two workers had the message"
+        };
         let Some((first, second)) = proven.or(repeated) else {
             continue;
         };
@@ -64,7 +69,7 @@ pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
             intent: Some(intent.number),
             evidence,
             attempts: vec![first.id, second.id],
-            detail: "a second request came while the client still worked on the first".into(),
+            detail: detail.into(),
         });
     }
     seen

@@ -71,23 +71,26 @@ pub(in crate::checks) fn check(view: &View<'_>) -> Observed {
 
 fn symptom(jitter: &Jitter<'_>, crowd: &[&Schedule], messages: usize, waits: usize) -> Symptom {
     let last = waits - 1;
-    let mut back: Vec<(u64, u64, u64)> = crowd
+    let mut back: Vec<(u64, u64)> = crowd
         .iter()
-        .map(|s| (s.arrivals[last], s.attempts[last], s.waits_us[last]))
+        .map(|s| (s.arrivals[last], s.attempts[last]))
         .collect();
     back.sort_unstable();
-    let longest = back.iter().map(|b| b.2).max().unwrap_or(0);
+    let longest: Vec<String> = (0..waits)
+        .map(|nth| crowd.iter().map(|s| s.waits_us[nth]).max().unwrap_or(0))
+        .map(|wait| (wait / 1_000).to_string())
+        .collect();
     Symptom {
         kind: SymptomKind::WaitsCluster,
         intent: None,
         evidence: back.iter().take(8).map(|b| b.0).collect(),
         attempts: back.iter().take(2).map(|b| b.1).collect(),
         detail: format!(
-            "{} of {messages} messages came back after the same waits, give or take {:.0} ms: up to \
-             {} ms before retry {waits}",
+            "{} of {messages} messages came back after the same waits, give or take {:.0} ms: \
+             up to {} ms",
             crowd.len(),
             jitter.reach() / 1e3,
-            longest / 1_000,
+            longest.join(", then "),
         ),
     }
 }
@@ -167,7 +170,7 @@ mod tests {
         let symptom = &seen.symptoms[0];
         assert_eq!(symptom.kind, SymptomKind::WaitsCluster);
         assert!(
-            symptom.detail.contains("of 50 messages") && symptom.detail.contains("before retry 3"),
+            symptom.detail.contains("of 50 messages") && symptom.detail.contains(", then "),
             "{}",
             symptom.detail
         );
@@ -185,12 +188,12 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_of_the_last_waits_and_the_reach_are_told() {
+    fn the_longest_of_each_wait_and_the_reach_are_told() {
         let detail = &seen(&back_after(&limits_and(0))).symptoms[0].detail;
         assert_eq!(
             detail,
-            "50 of 50 messages came back after the same waits, give or take 20 ms: up to 203 ms \
-             before retry 3"
+            "50 of 50 messages came back after the same waits, give or take 20 ms: up to 53, then \
+             103, then 203 ms"
         );
     }
 

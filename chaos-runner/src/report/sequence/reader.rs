@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use stub_provider::{event::End, fault::RequestKind};
 
-use super::{Drawn, Lifeline, Row};
+use super::{Drawn, Lifeline, Row, mishap};
 use crate::{
     fault::Action,
     history::{
@@ -69,7 +69,7 @@ impl<'v, 'h> Reader<'v, 'h> {
                     (None, None) => About::All,
                 };
                 let (at, text) = match self.view.fault(*fault) {
-                    Some(f) => (acts_at(&f.action), what(&f.text).to_owned()),
+                    Some(f) => (acts_at(&f.action), mishap::words(&f.action, &f.text)),
                     None => (Lifeline::Provider, format!("fault {fault}")),
                 };
                 Some((about, note(at, format!("⚡ {text}"))))
@@ -227,23 +227,6 @@ fn at_the_client(kind: &EventKind) -> Option<(About, String)> {
 
 fn note(at: Lifeline, text: String) -> Drawn {
     Drawn::Note { at, text }
-}
-
-/// A fault's text without its place, which the diagram shows.
-fn what(text: &str) -> &str {
-    [
-        "toxic.",
-        "connect.",
-        "provider.",
-        "receipt.",
-        "client.",
-        "database.",
-        "submit.",
-    ]
-    .iter()
-    .filter_map(|domain| text.find(domain))
-    .min()
-    .map_or(text, |at| &text[at..])
 }
 
 /// At whose line a fault is noted.
