@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::{
         history::{
-            History,
+            EventKind, History, Submission,
             builder::{close, reset, tale},
         },
         intent::Outcome,
@@ -179,6 +179,63 @@ mod tests {
                 harmless: true
             }]
         );
+    }
+
+    #[test]
+    fn a_client_that_does_not_count_is_held_to_its_promise_by_the_wire() {
+        let uncounted = |wire: u32| {
+            let mut history = refused(wire, 0);
+            let belief = history.events.len() - 2;
+            history.events[belief].kind = EventKind::Believed {
+                intent: 1,
+                outcome: Outcome::Dead,
+                attempts: None,
+            };
+            history
+        };
+        assert_eq!(kinds(&uncounted(5)), []);
+        assert_eq!(kinds(&uncounted(6)), [SymptomKind::OverMaximum]);
+        assert_eq!(kinds(&refused(5, 6)), [SymptomKind::OverMaximum]);
+    }
+
+    #[test]
+    fn more_requests_than_counted_within_the_promise_or_beyond_it_are_told_apart() {
+        let multiplied = |wire, own| kinds(&refused(wire, own));
+        let within = SymptomKind::Multiplied {
+            over_maximum: false,
+        };
+        let beyond = SymptomKind::Multiplied { over_maximum: true };
+        assert_eq!(multiplied(5, 2), [within]);
+        assert_eq!(multiplied(6, 2), [beyond]);
+        assert_eq!(multiplied(6, 5), [beyond]);
+    }
+
+    #[test]
+    fn requests_that_cannot_be_told_apart_or_were_submitted_twice_are_not_counted() {
+        let alike = |same: bool| {
+            let mut told = tale("alike", 2);
+            if same {
+                told = told.given(|h| {
+                    h.intents[1].to = h.intents[0].to.clone();
+                    h.intents[1].body = h.intents[0].body.clone();
+                });
+            }
+            for _ in 0..9 {
+                told = told.ask(1, Some("k")).refuse(503);
+            }
+            told.believe(1, Outcome::Dead)
+                .ask(2, Some("j"))
+                .accept()
+                .believe(2, Outcome::Sent)
+                .settle()
+        };
+        assert_eq!(kinds(&alike(false)), [SymptomKind::OverMaximum]);
+        assert_eq!(kinds(&alike(true)), []);
+        let mut again = tale("again", 1).submit(1, Submission::Again, true);
+        for _ in 0..9 {
+            again = again.ask(1, Some("k")).refuse(503);
+        }
+        assert_eq!(kinds(&again.believe(1, Outcome::Dead).settle()), []);
     }
 
     #[test]

@@ -123,6 +123,35 @@ mod tests {
     }
 
     #[test]
+    fn a_crash_excuses_a_second_delivery_under_the_same_key_after_it_and_no_other() {
+        let crashed = |memory, first: Option<&str>, second: Option<&str>| {
+            let history = tale("crash", 1)
+                .ask(1, first)
+                .deliver()
+                .suffer(crash(memory))
+                .end(End::Crashed)
+                .ask(1, second)
+                .accept()
+                .all_sent();
+            check(&View::new(&history)).symptoms.len()
+        };
+        assert_eq!(crashed(Memory::Lost, Some("a"), Some("a")), 0);
+        assert_eq!(crashed(Memory::Lost, Some("a"), Some("b")), 1);
+        assert_eq!(crashed(Memory::Lost, None, None), 1);
+        assert_eq!(crashed(Memory::Kept, Some("a"), Some("a")), 1);
+        let afterwards = tale("afterwards", 1)
+            .ask(1, Some("a"))
+            .deliver()
+            .hang()
+            .ask(1, Some("a"))
+            .deliver()
+            .suffer(crash(Memory::Lost))
+            .end(End::Crashed)
+            .all_sent();
+        assert_eq!(check(&View::new(&afterwards)).symptoms.len(), 1);
+    }
+
+    #[test]
     fn intents_that_look_alike_are_counted_together() {
         let alike = |n: usize| {
             let mut t = tale("alike", 2).given(|h| {

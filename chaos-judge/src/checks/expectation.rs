@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
     use crate::history::{
-        History,
+        EventKind, History, Submission,
         builder::{hang, tale},
     };
 
@@ -115,6 +115,60 @@ mod tests {
         assert!(seen.symptoms.is_empty() && !seen.undecided.is_empty());
         let seen = check(&View::new(&expecting_one(Outcome::Failed)));
         assert_eq!(seen.symptoms[0].kind, SymptomKind::DeliveredTooSeldom);
+    }
+
+    #[test]
+    fn only_what_was_turned_away_and_left_no_trace_is_nobody_s_message() {
+        let door = |accepted: bool, asked: bool, belief: Option<Outcome>| {
+            let mut told = tale("door", 1).given(|h| {
+                h.expect.deliveries = Some(1);
+            });
+            told.history.events.clear();
+            let told = told.submit(1, Submission::First, accepted);
+            let told = if asked {
+                told.ask(1, Some("k")).refuse(503)
+            } else {
+                told
+            };
+            let told = match belief {
+                Some(outcome) => told.believe(1, outcome),
+                None => told.event(EventKind::Forgotten { intent: 1 }),
+            };
+            check(&View::new(&told.settle())).symptoms.len()
+        };
+        assert_eq!(door(false, false, None), 0);
+        assert_eq!(door(true, false, None), 1);
+        assert_eq!(door(false, true, None), 1);
+        assert_eq!(door(false, false, Some(Outcome::Failed)), 1);
+    }
+
+    #[test]
+    fn each_of_several_that_look_alike_is_to_be_delivered() {
+        let alike = |deliveries: usize| {
+            let mut told = tale("alike", 2).given(|h| {
+                h.expect.deliveries = Some(1);
+                h.intents[1].to = h.intents[0].to.clone();
+                h.intents[1].body = h.intents[0].body.clone();
+            });
+            for n in 0..deliveries {
+                told = told.ask(1, Some(&format!("k{n}"))).accept();
+            }
+            check(&View::new(&told.all_sent())).symptoms.len()
+        };
+        assert_eq!(alike(1), 1, "said once, of the first");
+        assert_eq!(alike(2), 0);
+    }
+
+    #[test]
+    fn one_at_a_loss_that_was_delivered_leaves_nothing_open() {
+        let history = tale("delivered", 1)
+            .given(|h| h.expect.deliveries = Some(1))
+            .declare(9, hang(Stage::AfterAccept))
+            .ask(1, Some("k"))
+            .accept()
+            .believe(1, Outcome::Unknown)
+            .settle();
+        assert_eq!(check(&View::new(&history)), Observed::default());
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! defect stays proven even where a fault did not act, but not where the client fails without
 //! any fault.
 
+mod doubt;
+
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+pub use doubt::doubtful;
+
 use crate::{
-    bug_kind::BugKind,
     checks::waits_as_told,
     diagnosis::{Finding, Judged, Standing, diagnose},
     history::{History, view::View},
@@ -178,72 +181,11 @@ pub fn standing(
         && finding.severity <= finding.kind.severity()
     {
         Standing::Known(known.reason.clone())
-    } else if let Some(starved_us) = doubt(finding, view) {
+    } else if let Some(starved_us) = doubt::doubt(finding, view) {
         Standing::Doubtful { starved_us }
     } else {
         Standing::Counts
     }
-}
-
-/// How much before a finding's first event the client's own time can have begun to run, in
-/// microseconds.
-const BEFORE_US: u64 = 500_000;
-/// How long a client must have been without a processor for its timing to prove nothing, in
-/// microseconds.
-const STARVED_US: u64 = 150_000;
-
-/// How long the client was without a processor while a finding came about that rests on when it
-/// did what; `None` where that was too short to matter, or the finding rests on facts.
-fn doubt(finding: &Finding, view: &View<'_>) -> Option<u64> {
-    let delivered_once = || {
-        let once = |number| view.deliveries(number).len() < 2;
-        match finding.intents.as_slice() {
-            [] => view.intents().all(|i| once(i.number)),
-            concerned => concerned.iter().all(|number| once(*number)),
-        }
-    };
-    // Whoever is stopped before it has called may have been about to.
-    let never_came = finding.kind == BugKind::LostMessage
-        && view.timed_out.is_some()
-        && finding.intents.iter().all(|n| {
-            let belief = view.belief(*n).and_then(|belief| belief.outcome);
-            view.tries(*n).is_empty() && belief.is_none_or(|b| b == Outcome::Pending)
-        });
-    let rests_on_time = never_came
-        || finding.kind.rests_on_time()
-        // Delivered once, where the time for it was over.
-        || finding.kind == BugKind::DuplicateDelivery && delivered_once();
-    if !rests_on_time {
-        return None;
-    }
-    let times = || finding.evidence.iter().filter_map(|seq| view.time_of(*seq));
-    let from = if never_came {
-        0
-    } else {
-        times().min()?.saturating_sub(BEFORE_US)
-    };
-    let to = times().max()?;
-    let waits = view.starved_us(from, to);
-    let starved = match finding.kind {
-        // Many waits are weighed against each other: small delays of each only add noise, which
-        // hides the defect. Only a long one can make many requests come at once.
-        BugKind::NoJitter | BugKind::NoBackoff => waits.max().unwrap_or(0),
-        _ => waits.sum(),
-    };
-    (starved >= STARVED_US.max((to - from) / 4)).then_some(starved)
-}
-
-/// What a finding that proves nothing means for the scenario.
-#[must_use]
-pub fn doubtful(finding: &Finding) -> Option<String> {
-    let Standing::Doubtful { starved_us } = finding.standing else {
-        return None;
-    };
-    Some(format!(
-        "it looks like {}, but the client was without a processor for {} ms meanwhile: run it on a quieter machine, or with fewer --jobs",
-        finding.kind,
-        starved_us / 1_000
-    ))
 }
 
 /// Why nothing can be said of a history in which nothing is wrong.

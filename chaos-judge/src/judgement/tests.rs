@@ -9,7 +9,10 @@ use super::*;
 use crate::{
     bug_kind::BugKind,
     exit_code::ExitCode,
-    history::builder::{delay, respond, tale},
+    history::{
+        EventKind,
+        builder::{delay, respond, tale},
+    },
     result::Known,
 };
 
@@ -271,6 +274,86 @@ fn honest_with_backoff() -> crate::history::builder::Tale {
         .wait(100)
         .ask(1, Some("k"))
         .accept()
+}
+
+#[test]
+fn what_is_undecided_about_something_else_does_not_count() {
+    let other = honest_with_backoff().given(|h| h.tags = vec!["ambiguous".into()]);
+    assert_eq!(verdict(other.all_sent()), Verdict::Pass);
+}
+
+#[test]
+fn a_finding_in_one_scenario_is_none_of_another() {
+    let suite = judged(vec![honest(), double()], &strict());
+    assert_eq!(suite.scenarios[0].findings, []);
+    assert_eq!(suite.scenarios[1].findings.len(), 1);
+}
+
+#[test]
+fn a_scenario_alone_is_not_judged_where_the_client_fails_without_faults() {
+    let broken = tale(BASELINE, 1).settle();
+    let why = |run: &ScenarioRun, baseline: Option<&History>| {
+        let Verdict::Inconclusive(why) = judge_alone(run, baseline, &strict()).verdict else {
+            panic!("nothing can be said");
+        };
+        why
+    };
+    let scenario = run(honest());
+    assert_eq!(
+        why(&scenario, Some(&broken)),
+        "the client fails without any fault: the client never called the provider"
+    );
+    assert_eq!(
+        why(&run(broken.clone()), None),
+        "the client never called the provider"
+    );
+    assert_eq!(
+        judge_alone(&scenario, None, &strict()).verdict,
+        Verdict::Pass
+    );
+}
+
+#[test]
+fn a_client_that_counts_tries_which_never_arrived_has_called() {
+    let never_arrived = |count| {
+        tale("refused", 1)
+            .declare(1, respond(Stage::BeforeAccept, 503))
+            .believe_counting(1, Outcome::Unknown, count)
+            .settle()
+    };
+    assert!(inconclusive(never_arrived(0)).contains("never called"));
+    assert!(!inconclusive(never_arrived(2)).contains("never called"));
+    let applied = tale("down", 1)
+        .declare(1, respond(Stage::BeforeAccept, 503))
+        .event(EventKind::FaultFired {
+            fault: 1,
+            attempt: None,
+            intent: None,
+        })
+        .believe_counting(1, Outcome::Unknown, 0)
+        .settle();
+    assert_eq!(verdict(applied), Verdict::Pass);
+}
+
+#[test]
+fn what_was_finished_at_the_time_limit_can_be_judged() {
+    let finished = tale("finished", 1)
+        .ask(1, Some("k"))
+        .accept()
+        .believe(1, Outcome::Sent)
+        .time_out();
+    assert_eq!(verdict(finished), Verdict::Pass);
+}
+
+#[test]
+fn a_client_is_asked_for_its_belief_only_where_it_tells_one() {
+    let mute = |tells: bool| {
+        let told = tale(BASELINE, 1).given(|h| h.client.tells_outcome = tells);
+        let history = told.ask(1, Some("k")).accept().settle();
+        baseline_failure(&View::new(&history))
+    };
+    assert_eq!(mute(false), None);
+    assert!(mute(true).is_some_and(|why| why.contains("nobody could learn")));
 }
 
 #[test]
