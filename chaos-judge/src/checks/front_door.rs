@@ -107,6 +107,21 @@ mod tests {
     }
 
     #[test]
+    fn only_two_deliveries_that_no_key_holds_together_are_the_front_door_s() {
+        let again = |keys: &[Option<&str>]| {
+            let told = tale("again", 1).submit(1, Submission::Again, true);
+            let told = keys.iter().fold(told, |t, key| t.ask(1, *key).accept());
+            kinds(&told.all_sent())
+        };
+        let for_each = [SymptomKind::SentForEachSubmission];
+        assert_eq!(again(&[None]), []);
+        assert_eq!(again(&[Some("a")]), []);
+        assert_eq!(again(&[Some("a"), Some("a")]), [], "it was forgotten");
+        assert_eq!(again(&[Some("a"), Some("b")]), for_each);
+        assert_eq!(again(&[None, None]), for_each);
+    }
+
+    #[test]
     fn one_submission_decides_nothing() {
         let history = tale("one", 1).ask(1, Some("k")).accept().all_sent();
         assert!(!check(&View::new(&history)).undecided.is_empty());

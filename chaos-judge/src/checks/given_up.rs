@@ -42,7 +42,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         let used = u32::try_from(tries.len())
             .unwrap_or(u32::MAX)
             .max(own.unwrap_or(0));
-        let never_arrived = tries.is_empty() && own.is_none_or(|n| n == 0);
+        let never_arrived = tries.is_empty() && own.is_none();
         // Told to come back only when the message is useless, it is done at once.
         let next_us = told_until_us(view, number)
             .unwrap_or(0)
@@ -118,7 +118,7 @@ fn key_runs_out(view: &View<'_>, intent: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::builder::tale;
+    use crate::history::{EventKind, builder::tale};
 
     #[test]
     fn a_client_that_is_told_to_wait_beyond_the_expiry_may_stop_at_once() {
@@ -165,6 +165,27 @@ mod tests {
                 odd_retry_after: false
             }
         );
+    }
+
+    #[test]
+    fn tries_that_only_the_client_or_only_the_wire_counted_are_tries() {
+        let dead_after = |told: crate::history::builder::Tale, count: Option<u32>| {
+            let history = told
+                .event(EventKind::Believed {
+                    intent: 1,
+                    outcome: Outcome::Dead,
+                    attempts: count,
+                })
+                .settle();
+            check(&View::new(&history)).symptoms.len()
+        };
+        let never_arrived = || tale("down", 1);
+        assert_eq!(dead_after(never_arrived(), Some(2)), 1);
+        assert_eq!(dead_after(never_arrived(), Some(5)), 0);
+        assert_eq!(dead_after(never_arrived(), Some(0)), 0);
+        assert_eq!(dead_after(never_arrived(), None), 0);
+        let refused = || tale("refused", 1).ask(1, Some("k")).refuse(503);
+        assert_eq!(dead_after(refused(), None), 1);
     }
 
     #[test]
