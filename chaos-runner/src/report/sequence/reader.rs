@@ -112,7 +112,7 @@ impl<'v, 'h> Reader<'v, 'h> {
                     .as_deref()
                     .map_or_else(|| "no key".to_owned(), |k| format!("key {}", visible(k)));
                 let second = if found.provider > 1 {
-                    ", provider 2"
+                    " to provider 2,"
                 } else {
                     ""
                 };
@@ -120,8 +120,8 @@ impl<'v, 'h> Reader<'v, 'h> {
                     from: Lifeline::Client,
                     to: Lifeline::Provider,
                     label: match kind {
-                        RequestKind::Submit => format!("#{attempt} {key}{second}"),
-                        RequestKind::Lookup => format!("#{attempt} lookup{second}"),
+                        RequestKind::Submit => format!("#{attempt}{second} {key}"),
+                        RequestKind::Lookup => format!("#{attempt}{second} lookup"),
                     },
                     lost: false,
                 })
@@ -189,14 +189,19 @@ fn ended(end: End) -> Option<&'static str> {
 fn at_the_client(kind: &EventKind) -> Option<(About, String)> {
     Some(match kind {
         EventKind::Submitted {
-            intent, submission, ..
+            intent,
+            submission,
+            expires_at_us,
         } => {
             let text = match submission {
                 Submission::First => "submitted",
                 Submission::Again => "submitted again",
                 Submission::Conflicting => "submitted again, with other words",
             };
-            (About::Intent(*intent), text.to_owned())
+            let until = expires_at_us
+                .map(|at_us| format!(", good until {} ms", at_us / 1_000))
+                .unwrap_or_default();
+            (About::Intent(*intent), format!("{text}{until}"))
         }
         EventKind::SubmitEnded {
             intent,
