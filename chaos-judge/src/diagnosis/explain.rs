@@ -4,7 +4,10 @@ use super::{Judged, Named, facts::Facts, keys};
 use crate::{
     bug_kind::BugKind,
     checks::{Symptom, SymptomKind},
-    history::{reply::Reply, retry::KeyMove},
+    history::{
+        reply::Reply,
+        retry::{Cause, KeyMove, own_count},
+    },
     severity::Severity,
 };
 
@@ -14,8 +17,21 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
     let also = |wanted: fn(&SymptomKind) -> bool| run.of(symptom.intent).any(|s| wanted(&s.kind));
     match symptom.kind {
         SymptomKind::KeyNotKept { key, cause, resend } => {
+            let broken = matches!(cause, Cause::Ambiguous | Cause::BrokenSuccess);
+            let uncounted = || {
+                symptom
+                    .intent
+                    .is_some_and(|i| own_count(&run.view, i).is_none())
+            };
             if resend {
                 None
+            } else if facts.resent_keyless && key == KeyMove::Dropped && broken && uncounted() {
+                // Seen to be sent again by something below the client wherever that can be told.
+                Some(Named::surely(if facts.resent_fresh {
+                    BugKind::ResendFreshConnection
+                } else {
+                    BugKind::ResendReusedConnection
+                }))
             } else {
                 keys::name(facts, key, cause)
             }
@@ -35,7 +51,14 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
             } else {
                 BugKind::KeyReused
             };
-            (!also(|k| matches!(k, SymptomKind::CallerKeyMangled))).then(|| Named::surely(kind))
+            // Of two that share a key, either may be the one whose own was mangled.
+            let mangled = symptom
+                .attempts
+                .iter()
+                .filter_map(|id| run.view.attempt(*id))
+                .flat_map(|a| run.of(a.intent))
+                .any(|s| s.kind == SymptomKind::CallerKeyMangled);
+            (!mangled).then(|| Named::surely(kind))
         }
         SymptomKind::CredentialOfAnotherCustomer => {
             Some(Named::surely(BugKind::KeySharedByCustomers))

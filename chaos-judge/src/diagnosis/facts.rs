@@ -45,6 +45,8 @@ pub struct Facts {
     pub(super) multiplied: bool,
     /// Whether a request was resent from a fresh connection.
     pub(super) resent_fresh: bool,
+    /// Whether a request was resent without the key that it had borne.
+    pub(super) resent_keyless: bool,
     /// Whether one row was taken twice with nothing wrong around it.
     pub(super) quiet_overlap: bool,
     /// Whether one worker alone overlapped with itself.
@@ -79,6 +81,7 @@ impl Facts {
             payload_differs: self.payload_differs | other.payload_differs,
             multiplied: self.multiplied | other.multiplied,
             resent_fresh: self.resent_fresh | other.resent_fresh,
+            resent_keyless: self.resent_keyless | other.resent_keyless,
             quiet_overlap: self.quiet_overlap | other.quiet_overlap,
             single_overlap: self.single_overlap | other.single_overlap,
             quiet_workers_clean: self.quiet_workers_clean | other.quiet_workers_clean,
@@ -125,6 +128,11 @@ impl Facts {
                 cause: Cause::Ambiguous,
                 resend: false,
             } => self.ambiguous_changed = true,
+            SymptomKind::KeyNotKept {
+                key: KeyMove::Dropped,
+                resend: true,
+                ..
+            } => self.resent_keyless = true,
             SymptomKind::FailedButDelivered {
                 last: Reply::Ambiguous,
             } => self.ambiguous_failed = true,

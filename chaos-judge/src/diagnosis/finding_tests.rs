@@ -132,6 +132,24 @@ fn bad_manners_and_what_is_harmless_account_for_no_second_delivery() {
 }
 
 #[test]
+fn what_came_too_early_accounts_for_the_one_message_that_should_not_have_come() {
+    let early = |times: usize| {
+        let told = tale("early", 1)
+            .given(|h| h.expect.deliveries = Some(0))
+            .ask(1, Some("same"))
+            .suffer(respond(Stage::BeforeAccept, 429))
+            .answer_with(429, &[("retry-after", "2")]);
+        let told = (0..times).fold(told, |t, _| t.ask(1, Some("same")).accept());
+        kinds(&[told.all_sent()])
+    };
+    assert_eq!(early(1), [BugKind::RetryAfterIgnored]);
+    assert_eq!(
+        early(2),
+        [BugKind::RetryAfterIgnored, BugKind::DuplicateDelivery]
+    );
+}
+
+#[test]
 fn a_retry_that_doubles_is_named_by_its_cause_where_the_api_has_no_key() {
     let after = |has_key: bool, first: fn(Tale) -> Tale| {
         let key = has_key.then_some("k");

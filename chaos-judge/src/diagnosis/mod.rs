@@ -252,6 +252,13 @@ fn unexplained(
         })
     };
     match symptom.kind {
+        // What came too early accounts for a message that should not have come at all, and for no
+        // second one.
+        SymptomKind::DeliveredTooOften { .. }
+            if delivered_once(run, symptom) && accounted(Severity::Note) =>
+        {
+            None
+        }
         SymptomKind::DeliveredTooOften { cause } if !accounted(Severity::Policy) => {
             let keyless_api = !run.view.history.provider.has_key;
             match cause {
@@ -282,6 +289,12 @@ fn unexplained(
         }
         _ => None,
     }
+}
+
+fn delivered_once(run: &Judged<'_>, symptom: &Symptom) -> bool {
+    symptom
+        .intent
+        .is_some_and(|i| run.view.deliveries(i).len() == 1)
 }
 
 /// Whether the time limit cut short what was still going on: nothing can be said of the outcome.

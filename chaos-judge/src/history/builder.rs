@@ -163,6 +163,25 @@ impl Tale {
         .request(Some(intent), key)
     }
 
+    /// Opens a connection on which nothing is asked yet; its number is the next.
+    pub fn connect(mut self) -> Self {
+        self.connection += 1;
+        let (provider, connection) = (self.provider, self.connection);
+        self.push(EventKind::ConnectionOpened {
+            provider,
+            connection,
+        })
+    }
+
+    /// The first request of a connection that has long been open.
+    pub fn ask_on(mut self, connection: u64, intent: usize, key: Option<&str>) -> Self {
+        let newest = std::mem::replace(&mut self.connection, connection);
+        self.nth = 1;
+        let mut told = self.request(Some(intent), key);
+        told.connection = newest;
+        told
+    }
+
     /// The same on the connection of the request before.
     pub fn ask_again_there(mut self, intent: usize, key: Option<&str>) -> Self {
         self.nth += 1;

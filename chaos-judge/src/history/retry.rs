@@ -132,14 +132,34 @@ impl Retry<'_, '_> {
     }
 }
 
-/// Every retry of an intent, in the order of arrival. None where nothing on the wire tells the
+/// The requests for an intent in the order in which the client sent them. It is that of their
+/// arrival, but for one that the client had given up before it came: the next overtook it.
+fn as_sent<'v, 'h>(view: &'v View<'h>, intent: usize) -> Vec<&'v AttemptView<'h>> {
+    let mut tries = view.tries(intent);
+    tries.sort_by_key(|a| {
+        let given_up = a.answer.is_none()
+            && a.nth_on_connection == 1
+            && a.ended.is_some_and(|(over, end)| {
+                matches!(end, End::ClientClosed | End::ClientReset)
+                    && over.at_us.saturating_sub(a.arrived.at_us) < TAKEN_US
+            });
+        let opened = view.connection(a.provider, a.connection).opened;
+        match opened {
+            Some(opened) if given_up => opened.seq,
+            _ => a.arrived.seq,
+        }
+    });
+    tries
+}
+
+/// Every retry of an intent, in the order of sending. None where nothing on the wire tells the
 /// intent from another: which request was for which is then not known.
 #[must_use]
 pub fn retries<'v, 'h>(view: &'v View<'h>, intent: usize) -> Vec<Retry<'v, 'h>> {
     if view.alike(intent).len() > 1 {
         return Vec::new();
     }
-    let tries = view.tries(intent);
+    let tries = as_sent(view, intent);
     let mut all: Vec<Retry<'v, 'h>> = tries
         .windows(2)
         .enumerate()

@@ -9,7 +9,7 @@ use super::{ambiguous, clean_control, findings, kinds, refused, restarted};
 use crate::{
     bug_kind::BugKind,
     history::{
-        History,
+        EventKind, History,
         builder::{Tale, close, delay, garble, reset, respond, tale, truncate},
     },
     intent::Outcome,
@@ -120,6 +120,66 @@ pub(super) fn resent(reused: bool) -> History {
         .accept()
         .believe_counting(1, Outcome::Sent, 1)
         .settle()
+}
+
+#[test]
+fn a_keyless_resend_that_nobody_counted_is_what_it_is_where_it_can_be_counted() {
+    let resent = |count: Option<u32>, second: Option<&str>| {
+        tale("resent", 1)
+            .ask(1, Some("k"))
+            .deliver()
+            .suffer(close(Stage::AfterAccept))
+            .end(End::Closed)
+            .ask(1, second)
+            .accept()
+            .event(EventKind::Believed {
+                intent: 1,
+                outcome: Outcome::Sent,
+                attempts: count,
+            })
+            .settle()
+    };
+    let kept = refused(Some("k"), Some("k"));
+    let counted = resent(Some(1), None);
+    assert_eq!(
+        kinds(&[kept.clone(), counted.clone(), resent(None, None)]),
+        [BugKind::ResendFreshConnection]
+    );
+    assert_eq!(
+        kinds(&[kept.clone(), resent(None, None)]),
+        [BugKind::AmbiguousAsFailed]
+    );
+    let both = [BugKind::ResendFreshConnection, BugKind::AmbiguousAsFailed];
+    for own in [resent(Some(2), None), resent(None, Some("other"))] {
+        assert_eq!(kinds(&[kept.clone(), counted.clone(), own]), both);
+    }
+}
+
+#[test]
+fn a_request_that_was_given_up_and_overtaken_is_the_one_before() {
+    let late = |end: End, second: &str| {
+        tale("late", 1)
+            .connect()
+            .wait(300)
+            .ask(1, Some(second))
+            .accept()
+            .wait(100)
+            .ask_on(1, 1, Some("a"))
+            .end(end)
+            .deliver()
+            .believe(1, Outcome::Sent)
+            .settle()
+    };
+    let kept = refused(Some("k"), Some("k"));
+    assert_eq!(
+        kinds(&[kept.clone(), late(End::ClientClosed, "b")]),
+        [BugKind::AmbiguousAsFailed]
+    );
+    assert_eq!(
+        kinds(&[kept, late(End::Closed, "b")]),
+        [BugKind::DuplicateDelivery],
+        "it was waited for"
+    );
 }
 
 #[test]

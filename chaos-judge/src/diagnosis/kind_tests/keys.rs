@@ -214,3 +214,24 @@ fn a_retry_after_the_retention_is_key_outlived() {
         .all_sent();
     assert_eq!(kinds(&[history, clean_control()]), [BugKind::KeyOutlived]);
 }
+
+#[test]
+fn a_key_that_collides_because_either_was_mangled_is_not_reused() {
+    let either_case = |first: &str, second: &str, borne: [&str; 2]| {
+        let history = tale("case", 2)
+            .given(|h| {
+                h.intents[0].key = Some(first.into());
+                h.intents[1].key = Some(second.into());
+            })
+            .ask(1, Some(borne[0]))
+            .accept()
+            .ask(2, Some(borne[1]))
+            .replay(1)
+            .answer(201)
+            .all_sent();
+        kinds(&[history])
+    };
+    let mangled = [BugKind::KeyMangled];
+    assert_eq!(either_case("Ab", "ab", ["ab", "ab"]), mangled);
+    assert_eq!(either_case("ab", "Ab", ["ab", "ab"]), mangled);
+}
