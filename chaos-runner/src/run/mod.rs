@@ -9,6 +9,7 @@
 //! - `nemesis`, `network`, `toxiproxy`, `caller`, `database`: which fault is due, and the hands
 //!   that put it in place.
 //! - `process`, `guardian`, `ready`, `front_door`, `outcome`: the client under test, from outside.
+//! - `threads`, `starvation`, `rest`: whether it could do anything, and whether it does.
 //! - `recorder`, `timers`, `ports`, `estimate`, `directory`: what was seen, what is to come, where
 //!   things stand.
 //!
@@ -31,8 +32,10 @@ mod ports;
 mod process;
 mod ready;
 mod recorder;
+mod rest;
 mod starvation;
 pub mod suite;
+mod threads;
 mod timers;
 mod toxiproxy;
 

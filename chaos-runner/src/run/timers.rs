@@ -9,6 +9,11 @@ use crate::history::Process;
 /// Something that is due at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
+    /// See whether the client has tried a link that is cut from the start.
+    LookForATry {
+        /// Since when.
+        since: Instant,
+    },
     /// Take connects again at a side, or answer them again.
     HealLink {
         /// Which side.

@@ -16,7 +16,7 @@ toxic.limit_data = { attributes = { bytes = 10 } }
 "#;
 
 /// A client with a server of its own.
-fn server(ready: &str) -> String {
+pub fn server(ready: &str) -> String {
     WORKER
         .replace("[env]", "[env]\nCOURIER_PORT = \"{port}\"")
         .replace("\"work\"", "\"serve\"")
@@ -283,31 +283,6 @@ fn a_server_is_killed_when_it_has_taken_the_message_on_and_not_before() {
     let taken_on = at(|kind| matches!(kind, EventKind::SubmitEnded { accepted: true, .. }));
     let killed = at(|kind| matches!(kind, EventKind::ProcessSignalled { .. }));
     assert!(taken_on < killed);
-}
-
-#[test]
-fn a_link_is_cut_while_a_client_that_is_slow_to_start_has_something_to_send() {
-    // It takes longer to start than the link is down.
-    let slow = r#"["sh", "-c", 'sleep 1; exec "$0" "$@"', "COURIER", "#;
-    for client in [WORKER.to_owned(), server(r#"{ port = "{port}" }"#)] {
-        let bench = Bench::new(
-            &client
-                .replace(
-                    "[worker]\ncommand = [\"COURIER\", ",
-                    &format!("[worker]\ncommand = {slow}"),
-                )
-                .replace(
-                    "[env]",
-                    "[env]\nCOURIER_TRIES = \"40\"\nCOURIER_PAUSE_MS = \"100\"",
-                )
-                .replace("max-attempts = 4", "max-attempts = 40"),
-        );
-        bench.write(
-            "cut.toml",
-            "title = \"a\"\nwhy = \"b\"\n[[fault]]\nconnection = 1\ntoxic.down = { for = \"300ms\" }\n",
-        );
-        bench.run(&["run", "cut.toml"]).ends_with(0);
-    }
 }
 
 #[test]

@@ -9,4 +9,5 @@ mod explore;
 mod forms;
 mod leftovers;
 mod reports;
+mod slow_start;
 mod toxiproxy;

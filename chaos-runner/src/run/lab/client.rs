@@ -254,6 +254,24 @@ impl Client {
         !self.has_workers() && self.submitting.iter().any(unseen)
     }
 
+    /// Whether a process is one of those that send.
+    fn sends(&self, process: &Process) -> bool {
+        matches!(process, Process::Worker(_)) == self.has_workers()
+    }
+
+    /// The processes that send, as far as they run.
+    pub(super) fn senders(&self) -> impl Iterator<Item = i32> {
+        let running = self.running.iter();
+        running
+            .filter(|(process, _)| self.sends(process))
+            .map(|(_, (running, _))| running.id())
+    }
+
+    /// Whether any of them has been started, be it that it has ended.
+    pub(super) fn senders_have_started(&self) -> bool {
+        self.starts.keys().any(|process| self.sends(process))
+    }
+
     /// Whether the exit code of a command that has not ended would say what became of an intent.
     pub(super) fn would_have_told(&self, intent: usize) -> bool {
         !self.asks_for_outcomes() && self.submitting.iter().any(|job| job.intent == intent)

@@ -2,14 +2,17 @@
 //!
 //! Owns the faults that keep a request from arriving.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Down, Lab};
 use crate::{
     fault::Action,
     history::EventKind,
-    run::{error::Error, nemesis, timers::Due},
+    run::{error::Error, nemesis, rest::WATCH, timers::Due},
 };
+
+/// How long a client is waited for that never comes to rest.
+const STARTS_WITHIN: Duration = Duration::from_secs(30);
 
 impl Lab {
     /// Cuts the link where a fault is aimed at connection `k`.
@@ -68,11 +71,27 @@ impl Lab {
         self.recorder.record(EventKind::Remark { text });
     }
 
-    /// The client can try from now on: links that are cut from the start heal after their time.
+    /// The client can try from now on: links that are cut from the start heal after their time,
+    /// which begins when it has done so. A slow starter would sleep through it.
     pub(super) fn start_link_timers(&mut self) {
+        if !self.client.links_to_heal.is_empty() {
+            let since = Instant::now();
+            self.timers.at(since, Due::LookForATry { since });
+        }
+    }
+
+    /// Starts the time of the links that are cut from the start, once the client waits for something.
+    pub(super) fn look_for_a_try(&mut self, since: Instant) {
+        let now = Instant::now();
+        let senders: Vec<i32> = self.client.senders().collect();
+        let has_tried = self.client.senders_have_started()
+            && (senders.is_empty() || self.rest.look(senders, now));
+        if !has_tried && now < since + STARTS_WITHIN {
+            self.timers.at(now + WATCH, Due::LookForATry { since });
+            return;
+        }
         for (side, fault, lasts) in std::mem::take(&mut self.client.links_to_heal) {
-            self.timers
-                .at(Instant::now() + lasts, Due::HealLink { side, fault });
+            self.timers.at(now + lasts, Due::HealLink { side, fault });
         }
     }
 

@@ -49,6 +49,7 @@ use super::{
     ports::{Claimed, Ports},
     process::Exit,
     recorder::Recorder,
+    rest::Rest,
     starvation::Starvation,
     timers::{Due, Timers},
 };
@@ -201,6 +202,8 @@ struct Lab {
     provider_until: Option<Instant>,
     last_activity: Instant,
     starvation: Starvation,
+    /// Of the client, while a link is cut that it has not tried yet.
+    rest: Rest,
 }
 
 /// From here on a wait for a processor is worth a word.
@@ -312,6 +315,10 @@ impl Lab {
 
     async fn carry_out(&mut self, due: Due) -> Result<(), Error> {
         match due {
+            Due::LookForATry { since } => {
+                self.look_for_a_try(since);
+                Ok(())
+            }
             Due::HealLink { side, fault } => self.heal_link(side, fault).await,
             Due::HealDatabase { fault } => self.heal_database(fault).await,
             Due::Unblock { fault } => self.unblock(fault),

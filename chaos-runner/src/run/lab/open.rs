@@ -22,7 +22,7 @@ use crate::{
     history::{Event, EventKind},
     plan::{Need, Plan, PlannedFault},
     run::{
-        directory, error::Error, nemesis, network::Network, recorder::Recorder,
+        directory, error::Error, nemesis, network::Network, recorder::Recorder, rest::Rest,
         starvation::Starvation, timers::Timers,
     },
 };
@@ -124,6 +124,7 @@ impl Lab {
             provider_until: None,
             last_activity: Instant::now(),
             starvation: Starvation::default(),
+            rest: Rest::default(),
             faults: nemesis::own(&plan).into(),
             plan,
             shared,
