@@ -35,6 +35,7 @@ BY_THEMSELVES = {
     "reset-on-reused": "reset, reused connection",
     "no-answer-on-fresh": "no answer",
 }
+CLOSED = {name: BY_THEMSELVES[name] for name in ("closed-on-fresh", "closed-on-reused")}
 OUTCOMES = {"sent": "returns", "unknown": "raises", "pending": "goes on", None: "goes on"}
 
 
@@ -79,24 +80,49 @@ def in_short(measured):
     return f"{measured['version']:12} {counts:30} {', '.join(kinds(rows)) or '-'}"
 
 
-def at_a_glance(record):
+def conduct(rows):
+    """What a caller has to expect of one call."""
+    if twice(rows):
+        return "twice"
+    return "again" if any(row.get("attempts", 0) > 1 for row in rows.values()) else "once"
+
+
+def at_a_glance(record, words):
+    """A table for each conduct, the worst first."""
+    lines = []
+    for name in ("twice", "again", "once"):
+        chosen = [m for m in record.values() if conduct(m["rows"]) == name]
+        chosen.sort(key=lambda m: (m["name"].lower().lstrip("@"), m["registry"]))
+        title, _, text = words[name].strip().partition("\n")
+        lines += [f"### {title}", "", *text.strip().splitlines(), ""]
+        lines += table_of(chosen, name) if chosen else ["None of them."]
+        lines.append("")
+    return lines
+
+
+def table_of(chosen, name):
+    last = {"twice": " sent twice after |", "again": "", "once": ""}[name]
     lines = [
-        "| package | version | no answer | reset | close | 503 | key on retries | sent twice after | found |",
-        "|---|---|---|---|---|---|---|---|---|",
+        f"| package | version | no answer | reset | close | 503 | key on retries |{last} found |",
+        "|---" * (8 + bool(last)) + "|",
     ]
-    for client, measured in record.items():
+    for measured in chosen:
         rows = measured["rows"]
-        counts = " | ".join(requests(rows[name]) for name in FOR_EVER)
-        doubled = [ONCE.get(name, name) for name in twice(rows)]
-        found = ", ".join(f"`{kind}`" for kind in kinds(rows)) or "nothing"
+        counts = " | ".join(requests(rows[fault]) for fault in FOR_EVER)
+        doubled = [words for fault, words in ONCE.items() if fault in twice(rows)]
+        found = ", ".join(f"[`{kind}`](bug-kinds.md)" for kind in kinds(rows)) or "nothing"
         lines.append(
-            f"| [{measured['name']}](#{anchor(measured)}) | {measured['version']} | {counts} "
-            f"| {key_policy(rows)} | {', '.join(doubled) or '–'} | {found} |"
+            f"| [{measured['name']}](#{anchor(measured)}) ({measured['registry']}) "
+            f"| {measured['version']} | {counts} | {key_policy(rows)} "
+            + (f"| {', '.join(doubled)} " if last else "")
+            + f"| {found} |"
         )
     return lines
 
 
 def libraries(record):
+    """The rows of the libraries, and what is wrong with them."""
+    wrong = []
     lines = [
         "| library | version | key | fault, once, after acceptance | calls | requests | deliveries | the call | found |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -105,12 +131,14 @@ def libraries(record):
         key = "yes" if client.endswith("/with-key") else "no"
         for name, words in BY_THEMSELVES.items():
             row = measured["rows"][name]
+            if name in ("closed-on-reused", "reset-on-reused") and not row.get("reused"):
+                wrong.append(f"{client}: {name}: the connection was not reused")
             found = verdict(row)
             lines.append(
                 f"| {measured['name']} | {measured['version']} | {key} | {words} | {row['calls']} "
                 f"| {row['attempts']} | {row['deliveries']} | {OUTCOMES[row['outcome']]} | {found} |"
             )
-    return lines
+    return lines, wrong
 
 
 def heading(measured):
@@ -156,20 +184,21 @@ def verdict(row):
     return shown + (" (on a machine that had no time)" if row["disturbed"] else "")
 
 
-def differences(record, remarks):
-    """The rows of the comparison, and what is wrong with them."""
+def differences(record, earlier, faults, last):
+    """The rows of the comparison, and what is wrong with them. `last` says what follows the counts
+    of now."""
     lines, wrong = [], []
-    for name, then in remarks["earlier"].items():
+    for name, then in earlier.items():
         client = then["client"]
         if client not in record:
             wrong.append(f"{client} is compared with and was not measured")
             continue
         measured = record[client]
-        now = [requests(measured["rows"][fault]) for fault in FOR_EVER]
+        now = [requests(measured["rows"][fault]) for fault in faults]
         before = then["requests"]
         differs = [
             words
-            for words, was, is_now in zip(FOR_EVER.values(), before, now)
+            for words, was, is_now in zip(faults.values(), before, now)
             if was and was.rstrip("+") != is_now.rstrip("+")
         ]
         why = then.get("why", "")
@@ -178,16 +207,23 @@ def differences(record, remarks):
         shown = ["/".join(was or "–" for was in before), "/".join(now)]
         lines.append(
             f"| {name} | {then['version']} | {shown[0]} | {then['key']} | {measured['version']} "
-            f"| {shown[1]} | {key_policy(measured['rows'])} | {why or 'the same'} |"
+            f"| {shown[1]} | {last(measured)} | {why or 'the same'} |"
         )
     return lines, wrong
+
+
+def happened(measured):
+    """What the one call did where its connection was closed."""
+    return "/".join(OUTCOMES[measured["rows"][fault]["outcome"]] for fault in CLOSED)
 
 
 def page(record, remarks):
     """The page, and what is wrong with the remarks."""
     sdks = {c: m for c, m in record.items() if not c.startswith("libraries/")}
     beneath = {c: m for c, m in record.items() if c.startswith("libraries/")}
-    compared, wrong = differences(sdks, remarks)
+    compared, wrong = differences(
+        sdks, remarks["earlier"], FOR_EVER, lambda measured: key_policy(measured["rows"])
+    )
     lines = [
         "# What official SDKs do when the network fails",
         "",
@@ -199,8 +235,7 @@ def page(record, remarks):
         "",
         *remarks["page"]["glance"].strip().splitlines(),
         "",
-        *at_a_glance(sdks),
-        "",
+        *at_a_glance(sdks, remarks["page"]),
         "## What else was measured, and why this differs",
         "",
         *remarks["page"]["compared"].strip().splitlines(),
@@ -215,10 +250,20 @@ def page(record, remarks):
         lines += [f"| {name} | {why} |" for name, why in remarks["not-measured"].items()] + [""]
     if beneath:
         lines += ["## HTTP libraries that send again by themselves", ""]
-        lines += [*remarks["page"]["libraries"].strip().splitlines(), "", *libraries(beneath), ""]
+        shown, unlike = libraries(beneath)
+        lines += [*remarks["page"]["libraries"].strip().splitlines(), "", *shown, ""]
+        compared, more = differences(beneath, remarks["earlier-libraries"], CLOSED, happened)
+        wrong += unlike + more
+        lines += [*remarks["page"]["compared-libraries"].strip().splitlines(), ""]
+        lines += ["| library | then | requests | the call | now | requests | the call | why |"]
+        lines += ["|---|---|---|---|---|---|---|---|", *compared, ""]
     lines += ["## Fault by fault", "", *remarks["page"]["faults"].strip().splitlines(), ""]
     for client, measured in sdks.items():
         lines += one_by_one(client, measured, remarks["seen"].get(client, ""))
+    for client, measured in record.items():
+        silent = [name for name, row in measured["rows"].items() if row.get("attempts") == 0]
+        if silent:
+            wrong.append(f"{client}: nothing was sent in {', '.join(silent)}: measure it again")
     for client in remarks["seen"]:
         if client not in record:
             wrong.append(f"remarks.toml has a remark about {client}, which was not measured")

@@ -287,7 +287,7 @@ impl Core {
             MessageStatus::Queued.as_str(),
             at,
         );
-        Reply::json(submit.success, body)
+        Reply::written(submit.success, submit.answers, body)
     }
 
     /// A message as the provider writes it.
@@ -411,9 +411,11 @@ impl Core {
             (Asked::ByKey(_), Some(list), _) => self.listed(list, deliveries, found.in_flight),
             (Asked::To(_), _, Some(list)) => self.listed(list, deliveries, false),
             (Asked::ById(_), ..) => match deliveries.next() {
-                Some(delivery) => {
-                    Reply::json(StatusCode::OK, self.shown(&lookup.answer, &delivery))
-                }
+                Some(delivery) => Reply::written(
+                    StatusCode::OK,
+                    self.profile.submit.answers,
+                    self.shown(&lookup.answer, &delivery),
+                ),
                 None => nothing("no message has this id"),
             },
             _ => nothing("nothing was asked for"),

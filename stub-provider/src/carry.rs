@@ -409,7 +409,7 @@ impl Carry {
         let status =
             StatusCode::from_u16(respond.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut reply = match &respond.body {
-            Some(body) => Reply::json(status, body.clone()),
+            Some(body) => Reply::written(status, self.core.profile.submit.answers, body.clone()),
             None => self.error(
                 status,
                 respond.code,
@@ -463,7 +463,7 @@ impl Carry {
         let (bytes, end) = match garble.how {
             Garbling::BadJson => {
                 let mut half = reply.clone();
-                // No proper prefix of a JSON object is JSON.
+                // No proper prefix of a JSON object is JSON, nor one of an XML element XML.
                 half.body = half.body.slice(..half.body.len() / 2);
                 return Outcome::answer(half);
             }

@@ -1,7 +1,7 @@
 //! [`Place`]: where in a request something stands.
 //!
-//! Owns the notation (`header:Idempotency-Key`, `json:message.to`, `form:To`, `query:to`, `none`)
-//! and reading the values at such places. Every body is read once for all places that stand in it.
+//! Owns the notation (`header:Idempotency-Key`, `json:message.to`, `xml:Message.Id`, `form:To`,
+//! `query:to`, `none`) and reading the values at such places. Every body is read once for all places that stand in it.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 mod form;
 mod json;
 mod quoted;
+mod xml;
 
 use json::JsonPlaces;
 
@@ -27,6 +28,8 @@ pub enum Place {
     /// In the JSON body, along these member names. A number selects in an array; `*` is the
     /// element that is being read, of a request that carries several messages.
     Json(Vec<String>),
+    /// In an XML body, along these element names, the outermost first. Only answers are XML.
+    Xml(Vec<String>),
     /// In a form-encoded body.
     Form(String),
     /// In the query.
@@ -81,6 +84,9 @@ impl FromStr for Place {
             "json" if name.split('.').all(|step| !step.is_empty()) => {
                 Ok(Self::Json(name.split('.').map(Into::into).collect()))
             }
+            "xml" if name.split('.').all(|step| !step.is_empty()) => {
+                Ok(Self::Xml(name.split('.').map(Into::into).collect()))
+            }
             "form" => Ok(Self::Form(name.into())),
             "query" => Ok(Self::Query(name.into())),
             _ => Err(wrong()),
@@ -93,6 +99,7 @@ impl fmt::Display for Place {
         match self {
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Json(path) => write!(f, "json:{}", path.join(".")),
+            Self::Xml(path) => write!(f, "xml:{}", path.join(".")),
             Self::Form(field) => write!(f, "form:{field}"),
             Self::Query(field) => write!(f, "query:{field}"),
             Self::None => f.write_str("none"),
@@ -121,10 +128,10 @@ impl JsonSchema for Place {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "pattern": "^(header|json|form|query):.+$|^none$",
+            "pattern": "^(header|json|xml|form|query):.+$|^none$",
             "description": "Where a value stands: `header:Name`, `json:path.to.it` (a number \
                 selects in an array, `*` stands for each of its elements), `form:field`, \
-                `query:field` or `none`.",
+                `query:field`, `none`, or in an answer `xml:Element.Inner`.",
             "examples": ["header:Idempotency-Key", "json:messages.0.to", "form:To"],
         })
     }
@@ -174,6 +181,7 @@ pub fn read<const N: usize>(places: [&Place; N], content: &Content<'_>) -> [Opti
                     .map(ToOwned::to_owned);
             }
             Place::Json(_) => json = true,
+            Place::Xml(path) => *value = xml::text(content.body, path),
             Place::Form(_) => form = true,
             Place::Query(field) => {
                 *value = form_fields(content.query.as_bytes())
@@ -242,6 +250,7 @@ mod tests {
             "header:idempotency-key",
             "json:a.b.0",
             "json:a.*.b",
+            "xml:A.B",
             "form:To",
             "query:to",
             "none",
@@ -254,6 +263,7 @@ mod tests {
             "header:a b",
             "json:",
             "json:a..b",
+            "xml:A.",
             "cookie:x",
             "header:Content-Length",
             "header:host",

@@ -12,7 +12,7 @@ use hyper::{
     header::{self, HeaderName, HeaderValue},
 };
 
-use crate::{clock::Clock, duration::Span, event::Answer};
+use crate::{clock::Clock, duration::Span, event::Answer, profile::AnswerForm};
 
 /// Status, headers and body. `Content-Length` and `Date` are added where it leaves.
 #[derive(Clone, Debug)]
@@ -38,6 +38,14 @@ impl Reply {
             content_type: JSON,
             headers: Vec::new(),
             body: body.into(),
+        }
+    }
+
+    /// An answer of the profile's, written as its answers are.
+    pub(crate) fn written(status: StatusCode, form: AnswerForm, body: impl Into<Bytes>) -> Self {
+        Self {
+            content_type: form.content_type(),
+            ..Self::json(status, body)
         }
     }
 

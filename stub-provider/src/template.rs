@@ -1,8 +1,9 @@
 //! [`Template`]: a body with gaps for what differs from message to message.
 //!
-//! Owns the notation (`{id}`, `{to}`, …) and filling it in, as JSON or form-encoded. In JSON a gap
-//! between quotes is text; one outside of quotes is a whole value: a text in quotes, a number
-//! where the gap is one for numbers, `null` where there is nothing.
+//! Owns the notation (`{id}`, `{to}`, …) and filling it in, as JSON, form-encoded or as XML. In JSON
+//! a gap between quotes is text; one outside of quotes is a whole value: a text in quotes, a number
+//! where the gap is one for numbers, `null` where there is nothing. In XML every gap is text, of an
+//! element or of an attribute.
 
 /// What a gap stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +100,7 @@ pub(crate) const OF_ERROR: &[Gap] = &[
 pub(crate) enum Encoding {
     Json,
     Form,
+    Xml,
 }
 
 /// A body with gaps.
@@ -216,6 +218,7 @@ impl Template {
             };
             match (with.of(gap), self.encoding) {
                 (value, Encoding::Form) => push_form(&mut out, value.unwrap_or_default()),
+                (value, Encoding::Xml) => push_xml(&mut out, value.unwrap_or_default()),
                 (Some(value), _) if gap == Gap::Messages => out.push_str(value),
                 (Some(value), _) if whole && gap.is_number() && is_number(value) => {
                     out.push_str(value);
@@ -283,6 +286,26 @@ fn push_escaped(out: &mut String, value: &str) {
     out.push_str(&quoted[1..quoted.len() - 1]);
 }
 
+/// Appends `value` as text that stands for itself in an element or an attribute. What XML 1.0 cannot
+/// hold at all becomes U+FFFD.
+fn push_xml(out: &mut String, value: &str) {
+    for c in value.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&apos;"),
+            // As they are, a reader would make spaces or line feeds of them.
+            '\t' => out.push_str("&#9;"),
+            '\n' => out.push_str("&#10;"),
+            '\r' => out.push_str("&#13;"),
+            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            _ => out.push(c),
+        }
+    }
+}
+
 /// Appends `value` form-encoded.
 pub(crate) fn push_form(out: &mut String, value: &str) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
@@ -342,7 +365,42 @@ mod tests {
         assert!(Template::parse(r#"{"a":{"b":1}}"#, Encoding::Json, OF_LIST).is_ok());
     }
 
+    #[test]
+    fn in_xml_every_gap_is_text_and_nothing_is_empty() {
+        let source = r#"<E code="{code}"><M>{message}</M><K>{key}</K></E>"#;
+        let template = Template::parse(source, Encoding::Xml, OF_ERROR).expect("a template");
+        let body = template.fill(&Filling {
+            code: Some("21211"),
+            message: Some("\"5 < 6\" & \u{0}\r\n"),
+            ..Filling::default()
+        });
+        assert_eq!(
+            body,
+            "<E code=\"21211\"><M>&quot;5 &lt; 6&quot; &amp; \u{fffd}&#13;&#10;</M><K></K></E>"
+        );
+    }
+
     proptest! {
+        #[test]
+        fn whatever_the_words_are_the_body_stays_xml_and_says_them(text: String) {
+            let source = r#"<M words="{text}"><T>{text}</T></M>"#;
+            let template = Template::parse(source, Encoding::Xml, OF_MESSAGE).expect("a template");
+            let body = template.fill(&Filling { text: Some(&text), ..Filling::default() });
+            let document = roxmltree::Document::parse(&body).expect("XML");
+            let shown: String = text
+                .chars()
+                .map(|c| match c {
+                    '\t' | '\n' | '\r' => c,
+                    '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+                    _ => c,
+                })
+                .collect();
+            let root = document.root_element();
+            prop_assert_eq!(root.attribute("words"), Some(shown.as_str()));
+            let inner = root.first_element_child().and_then(|node| node.text());
+            prop_assert_eq!(inner.unwrap_or_default(), shown);
+        }
+
         #[test]
         fn whatever_the_recipient_is_the_body_stays_json(to: String) {
             let template = json(r#"{"a":{"to":"{to}"},"b":{to}}"#, OF_MESSAGE);
@@ -364,7 +422,7 @@ mod tests {
 
         #[test]
         fn no_text_makes_the_parser_fail(source: String) {
-            for encoding in [Encoding::Json, Encoding::Form] {
+            for encoding in [Encoding::Json, Encoding::Form, Encoding::Xml] {
                 let _ = Template::parse(&source, encoding, OF_MESSAGE);
             }
         }

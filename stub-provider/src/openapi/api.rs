@@ -109,7 +109,8 @@ fn submit(core: &Core, paths: &mut Paths) {
             &core.clock,
             core.clock.now(),
         );
-        add(Reply::json(profile.submit.success, body));
+        let (status, form) = (profile.submit.success, profile.submit.answers);
+        add(Reply::written(status, form, body));
     }
     let refused = profile
         .refused
@@ -253,7 +254,8 @@ fn lookups(core: &Core, paths: &mut Paths) {
     if let Some(path) = &lookup.by_id {
         let mut answers = Answers::default();
         for message in written(&lookup.answer) {
-            answers.add(&Reply::json(StatusCode::OK, message));
+            let form = profile.submit.answers;
+            answers.add(&Reply::written(StatusCode::OK, form, message));
         }
         refusals(&mut answers);
         let operation = json!({

@@ -96,7 +96,7 @@ impl Making {
             (Place::Query(name), _) => field(&mut self.query, name),
             (Place::Form(name), Body::Form(form)) => field(form, name),
             (Place::Json(path), Body::Json(json)) => insert(json, path, value),
-            (Place::None | Place::Form(_) | Place::Json(_), _) => {}
+            (Place::None | Place::Form(_) | Place::Json(_) | Place::Xml(_), _) => {}
         }
     }
 

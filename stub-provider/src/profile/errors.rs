@@ -179,8 +179,6 @@ fn problem(filling: &Filling<'_>) -> String {
 
 /// The content type of problem details.
 pub(crate) const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
-/// The content type of other JSON.
-pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The same answer with the challenge that a 401 needs.
 pub(crate) fn challenged(reply: Reply, challenge: Option<&'static str>) -> Reply {

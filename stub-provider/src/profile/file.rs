@@ -15,7 +15,7 @@ use crate::{duration::Span, place::Place, quota::Quota};
 
 /// A profile: everything in which one provider's API differs from another's. A path can hold
 /// `{segments}`. A template holds `{gaps}`: in JSON a gap between quotes is text, and one outside
-/// of quotes is a whole value (`null` where there is nothing).
+/// of quotes is a whole value (`null` where there is nothing); in XML every gap is text.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(rename = "Profile")]
@@ -93,6 +93,9 @@ pub(super) struct SubmitFile {
     /// How numbers are written.
     #[serde(default)]
     pub(super) numbers: NumberForm,
+    /// How answers are written, errors too.
+    #[serde(default)]
+    pub(super) answers: super::AnswerForm,
     /// The status of the answer that accepts a message.
     #[schemars(range(min = 200, max = 299))]
     pub(super) status: u16,
@@ -330,7 +333,7 @@ pub(super) struct ErrorsFile {
     /// The shape of an error: a template of `{code}`, `{message}`, `{status}`, `{title}`,
     /// `{type}`, `{to}` and `{key}`; absent: problem details (RFC 9457).
     pub(super) body: Option<String>,
-    /// Its content type; absent: `application/json` with a `body`, else
+    /// Its content type; absent: with a `body` that of `submit.answers`, else
     /// `application/problem+json`.
     pub(super) content_type: Option<String>,
     /// The type of an error whose row has none; absent: `about:blank`, as RFC 9457 has it.

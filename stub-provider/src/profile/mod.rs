@@ -25,6 +25,7 @@ use crate::{
     template::Template,
 };
 
+mod answer;
 mod authentication;
 mod compose;
 pub(crate) mod errors;
@@ -37,6 +38,7 @@ mod reference;
 mod resolve;
 mod rule;
 
+pub use answer::AnswerForm;
 pub use compose::{Composed, Draft, Question};
 pub use file::{
     Binds, BodyEncoding, Code, KeyForm, KeyScope, KeyShape, KeyUnit, NumberForm, ProfileFile,
@@ -100,6 +102,7 @@ pub(crate) struct SubmitRules {
     pub(crate) text: Place,
     pub(crate) validity: Place,
     pub(crate) numbers: NumberForm,
+    pub(crate) answers: AnswerForm,
     pub(crate) success: StatusCode,
     pub(crate) answer: Template,
     pub(crate) list: Option<Template>,

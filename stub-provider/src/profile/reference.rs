@@ -17,8 +17,9 @@ pub fn reference() -> String {
          A profile is one provider's API as data. `stub-provider --profile NAME` speaks it; so does the\n\
          provider of a run whose client file says `[provider] profile = \"NAME\"`. A path in place of the name is\n\
          a profile of your own: begin with a copy of one in [stub-provider/profiles](../stub-provider/profiles);\n\
-         [profile-reference.md](profile-reference.md) has every key. What is promised here is tested against the\n\
-         running provider, rule by rule.\n\n",
+         [profile-reference.md](profile-reference.md) has every key. Answers are JSON, or with `answers = \"xml\"`\n\
+         XML, as those of AWS SNS ([an example](../clients/sdks/profiles/sns.toml)). What is promised here is\n\
+         tested against the running provider, rule by rule.\n\n",
     );
     let profiles: Vec<_> = Profile::names().filter_map(Profile::builtin).collect();
     page.push_str("| profile | | key | other request | in flight | replays | kept |\n");

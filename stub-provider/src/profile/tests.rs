@@ -183,6 +183,48 @@ fn a_key_of_a_recipient_needs_a_list_an_answer_for_it_and_no_bytes() {
 }
 
 #[test]
+fn answers_in_xml_are_checked_as_xml_and_are_no_lists() {
+    let source = r#"
+        name = "x"
+        title = "x"
+        [submit]
+        path = "/send"
+        request = '{"to":"{to}","text":"{text}"}'
+        recipient = "json:to"
+        text = "json:text"
+        answers = "xml"
+        status = 200
+        answer = '<Sent><Id>{id}</Id></Sent>'
+        id = "xml:Sent.Id"
+        [errors]
+        body = '<Error>{message}</Error>'
+    "#;
+    assert!(Profile::parse(source, "x.toml").is_ok());
+    for (right, other, says) in [
+        ("<Id>{id}</Id></Sent>", "<Id>{id}</Sent>", "this is not XML"),
+        ("<Sent><Id>{id}</Id></Sent>", "{id}", "this is not XML"),
+        ("xml:Sent.Id", "xml:Id", "no id"),
+        ("xml:Sent.Id", "json:id", "`submit.answers` says XML"),
+        ("answers = \"xml\"", "", "`submit.answers` says JSON"),
+        ("\"json:to\"", "\"xml:to\"", "is a place in XML, and"),
+        ("body = '<Error>{message}</Error>'", "", "needs a shape"),
+        ("body = '<Error>", "body = '{\"error\":", "this is not XML"),
+        (
+            "[errors]",
+            "[lookup]\nlist = { path = \"/l\", field = \"to\", answer = '<L>{messages}</L>', items = \"json:l\" }\n[errors]",
+            "in JSON only",
+        ),
+    ] {
+        let error = wrong(&source.replacen(right, other, 1));
+        assert!(
+            error.report(false).contains(says),
+            "{}",
+            error.report(false)
+        );
+    }
+}
+
+#[test]
 fn a_key_elsewhere_is_still_the_same_profile() {
     let profile = Profile::v1().with_key("json:key".parse().expect("a place"));
     assert_eq!(profile.key_place().to_string(), "json:key");

@@ -4,6 +4,7 @@
 mod bench;
 #[path = "../lab/mod.rs"]
 mod lab;
+mod xml;
 
 use std::{sync::Arc, time::Duration};
 

@@ -6,7 +6,7 @@ use crate::{
     document::Problems,
     place::Place,
     profile::{
-        Binds, BodyEncoding, Draft, KeyUnit, Profile, Question,
+        AnswerForm, Binds, BodyEncoding, Draft, KeyUnit, Profile, Question,
         file::{InFlight, KeyFile, Missing, ProfileFile, SubmitFile},
     },
     template::Filling,
@@ -40,16 +40,63 @@ pub(super) fn places(submit: &SubmitFile, key: &KeyFile, p: &mut Problems<'_, '_
     }
 }
 
+/// What is answered in XML is about one message, and so are errors.
+pub(super) fn answers(file: &ProfileFile, p: &mut Problems<'_, '_>) {
+    let id = &file.submit.id;
+    let xml = file.submit.answers == AnswerForm::Xml;
+    if matches!(id, Place::Json(_)) && xml || matches!(id, Place::Xml(_)) && !xml {
+        let (is, should) = if xml {
+            ("JSON", "XML")
+        } else {
+            ("XML", "JSON")
+        };
+        p.value(
+            &["submit", "id"],
+            "not in this answer",
+            format!("`{id}` is a place in {is}, and `submit.answers` says {should}"),
+            "choose a place in the other kind of answer, or the other kind of answers",
+        );
+    }
+    if !xml {
+        return;
+    }
+    if file.errors.body.is_none() {
+        p.value(
+            &["submit", "answers"],
+            "and errors?",
+            "problem details are JSON: an error in XML needs a shape of its own",
+            "write body = '<Error><Message>{message}</Message></Error>' under [errors]",
+        );
+    }
+    let lists: [(&[&str], bool); 3] = [
+        (&["key", "unit"], file.key.unit == KeyUnit::Recipient),
+        (&["lookup", "by-key"], file.lookup.by_key.is_some()),
+        (&["lookup", "list"], file.lookup.list.is_some()),
+    ];
+    for (path, said) in lists {
+        if said {
+            p.key(
+                path,
+                "a list in XML",
+                "an answer about several messages is written in JSON only",
+                "remove this, or answers = \"xml\" under [submit]",
+            );
+        }
+    }
+}
+
 pub(super) fn fits(place: &Place, encoding: BodyEncoding, path: &[&str], p: &mut Problems<'_, '_>) {
     let (is, should) = match (place, encoding) {
         (Place::Form(_), BodyEncoding::Json) => ("form-encoded", "JSON"),
         (Place::Json(_), BodyEncoding::Form) => ("JSON", "form-encoded"),
+        (Place::Xml(_), BodyEncoding::Json) => ("XML", "JSON"),
+        (Place::Xml(_), BodyEncoding::Form) => ("XML", "form-encoded"),
         _ => return,
     };
     p.value(
         path,
         "not in this body",
-        format!("`{place}` is a place in a {is} body, and `submit.encoding` says {should}"),
+        format!("`{place}` is a place in {is}, and `submit.encoding` says {should}"),
         "choose a place in the other kind of body, or the other encoding",
     );
 }

@@ -6,7 +6,7 @@ use super::{filled, status};
 use crate::{
     document::Problems,
     profile::{
-        Binds, KeyUnit, Replays, SubmitRules,
+        AnswerForm, Binds, KeyUnit, Replays, SubmitRules,
         errors::{self, ErrorRules, Row, Shape},
         file::{ErrorsFile, InFlight, KeyFile, Missing, RowFile},
     },
@@ -43,19 +43,15 @@ fn errors_never_given(file: &ErrorsFile, key: &KeyFile, p: &mut Problems<'_, '_>
 
 pub(super) fn errors(
     file: ErrorsFile,
+    answers: AnswerForm,
     key: &KeyFile,
     submit: Option<&SubmitRules>,
     p: &mut Problems<'_, '_>,
 ) -> Option<ErrorRules> {
     errors_never_given(&file, key, p);
+    let encoding = answers.encoding();
     let body = match &file.body {
-        Some(written) => Some(filled(
-            written,
-            Encoding::Json,
-            OF_ERROR,
-            &["errors", "body"],
-            p,
-        )?),
+        Some(written) => Some(filled(written, encoding, OF_ERROR, &["errors", "body"], p)?),
         None => None,
     };
     let content_type = match &file.content_type {
@@ -72,18 +68,18 @@ pub(super) fn errors(
                 return None;
             }
         }
-        None if body.is_some() => errors::JSON,
+        None if body.is_some() => answers.content_type(),
         None => errors::PROBLEM,
     };
     let recipient = match &file.recipient {
         Some(written) => {
             let at = ["errors", "recipient"];
-            Some(filled(written, Encoding::Json, OF_ERROR, &at, p)?)
+            Some(filled(written, encoding, OF_ERROR, &at, p)?)
         }
         None => None,
     };
     let mut row = |file: Option<&RowFile>, name: &str, usual: StatusCode| match file {
-        Some(file) => row_of(file, name, p),
+        Some(file) => row_of(file, name, encoding, p),
         None => Some(Row::plain(usual)),
     };
     let missing = match &file.missing {
@@ -135,7 +131,7 @@ pub(super) fn errors(
     })
 }
 
-fn row_of(file: &RowFile, name: &str, p: &mut Problems<'_, '_>) -> Option<Row> {
+fn row_of(file: &RowFile, name: &str, encoding: Encoding, p: &mut Problems<'_, '_>) -> Option<Row> {
     let at = ["errors", name, "status"];
     let range = match name {
         "missing" | "malformed" | "mismatch" => 400..=599,
@@ -146,7 +142,7 @@ fn row_of(file: &RowFile, name: &str, p: &mut Problems<'_, '_>) -> Option<Row> {
     let body = match &file.body {
         Some(written) => {
             let at = ["errors", name, "body"];
-            Some(filled(written, Encoding::Json, OF_ERROR, &at, p)?)
+            Some(filled(written, encoding, OF_ERROR, &at, p)?)
         }
         None => None,
     };

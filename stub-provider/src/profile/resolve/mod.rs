@@ -30,6 +30,7 @@ use crate::{
 /// A profile from its file; `None` where something was wrong, which `p` then holds.
 pub(super) fn profile(file: ProfileFile, p: &mut Problems<'_, '_>) -> Option<Profile> {
     let encoding = file.submit.encoding;
+    let answers = file.submit.answers;
     let unit = file.key.unit;
     let has_key = file.key.place != Place::None;
     agreement::places(&file.submit, &file.key, p);
@@ -46,10 +47,11 @@ pub(super) fn profile(file: ProfileFile, p: &mut Problems<'_, '_>) -> Option<Pro
     } else {
         agreement::without_key(&file, p);
     }
+    agreement::answers(&file, p);
     let sources = sources(file.sources, p);
     let submit = submit::submit(file.submit, unit, p);
-    let lookup = submit::lookup(file.lookup, submit.as_ref(), p);
-    let errors = errors::errors(file.errors, &file.key, submit.as_ref(), p);
+    let lookup = submit::lookup(file.lookup, answers, submit.as_ref(), p);
+    let errors = errors::errors(file.errors, answers, &file.key, submit.as_ref(), p);
     let key = key::key(file.key, p);
     let authentication = authentication(file.authentication, encoding, p);
     refused(&file.refused, p);
@@ -202,7 +204,7 @@ fn status(
     found
 }
 
-/// A template that yields JSON, where it should.
+/// A template that yields JSON or XML, where it should.
 fn filled(
     written: &str,
     encoding: Encoding,
@@ -217,14 +219,31 @@ fn filled(
             return None;
         }
     };
-    if encoding == Encoding::Json
-        && let Err(error) = serde_json::from_str::<Value>(&template.fill(&sample()))
-    {
+    let body = template.fill(&sample());
+    let wrong = match encoding {
+        Encoding::Json => serde_json::from_str::<Value>(&body)
+            .map_err(|error| {
+                let help = "a gap between quotes is text; one without quotes is a whole value";
+                ("JSON", error.to_string(), help)
+            })
+            .err(),
+        Encoding::Xml => roxmltree::Document::parse(&body)
+            .map_err(|error| {
+                (
+                    "XML",
+                    error.to_string(),
+                    "write one element around the whole",
+                )
+            })
+            .err(),
+        Encoding::Form => None,
+    };
+    if let Some((what, error, help)) = wrong {
         p.value(
             path,
-            "not JSON",
-            format!("filled in, this is not JSON: {error}"),
-            "a gap between quotes is text; one without quotes is a whole value",
+            &format!("not {what}"),
+            format!("filled in, this is not {what}: {error}"),
+            help,
         );
         return None;
     }

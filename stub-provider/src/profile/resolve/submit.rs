@@ -6,7 +6,7 @@ use crate::{
     document::Problems,
     place::Place,
     profile::{
-        BodyEncoding, KeyUnit, SubmitRules,
+        AnswerForm, BodyEncoding, KeyUnit, SubmitRules,
         file::{ListFile, LookupFile, SubmitFile},
         lookup::{ListRules, LookupRules},
     },
@@ -46,7 +46,7 @@ pub(super) fn submit(
     );
     let answer = filled(
         &file.answer,
-        Encoding::Json,
+        file.answers.encoding(),
         OF_MESSAGE,
         &["submit", "answer"],
         p,
@@ -93,6 +93,7 @@ pub(super) fn submit(
         validity: file.validity.unwrap_or(Place::None),
         text: file.text,
         numbers: file.numbers,
+        answers: file.answers,
         success: success?,
         answer: answer?,
         list,
@@ -105,6 +106,7 @@ pub(super) fn submit(
 
 pub(super) fn lookup(
     file: LookupFile,
+    answers: AnswerForm,
     submit: Option<&SubmitRules>,
     p: &mut Problems<'_, '_>,
 ) -> Option<LookupRules> {
@@ -123,8 +125,9 @@ pub(super) fn lookup(
         }
         None => None,
     };
+    let encoding = answers.encoding();
     let of_message = |written: &Option<String>, key: &str, p: &mut Problems<'_, '_>| match written {
-        Some(written) => filled(written, Encoding::Json, OF_MESSAGE, &["lookup", key], p).map(Some),
+        Some(written) => filled(written, encoding, OF_MESSAGE, &["lookup", key], p).map(Some),
         None => Some(None),
     };
     let answer = of_message(&file.answer, "answer", p);
