@@ -11,7 +11,7 @@ use std::{
 
 use super::threads::{self, Times};
 
-/// How long it is watched: less than any pause that a client makes between two tries.
+/// How often to look: more than once in any pause that a client makes between two tries.
 pub const WATCH: Duration = Duration::from_millis(10);
 
 /// What each thread had when it was last looked at.
@@ -22,20 +22,22 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Whether these processes and their children have rested since the last look: the first look
-    /// never says so, nor does one too soon. At rest is who was at work, or would have been, for less
-    /// than half of the time, and is not now: a worker that looks for work every few milliseconds
-    /// rests. Where the kernel does not tell, all do.
-    pub fn look(&mut self, processes: impl IntoIterator<Item = i32>, now: Instant) -> bool {
+    /// How long these processes and their children have rested since the last look: all of the time,
+    /// or none. The first look never says so. At rest is who was at work, or would have been, for
+    /// less than half of the time, and is not now: a worker that looks for work every few
+    /// milliseconds rests. Where the kernel does not tell, all do.
+    pub fn look(&mut self, processes: impl IntoIterator<Item = i32>, now: Instant) -> Duration {
         let threads = threads::of(processes);
         let worked = busy(&self.threads, &threads);
         let at_it = threads.keys().copied().any(threads::is_at_work);
         let since = self.looked.replace(now);
         self.threads = threads;
-        since.is_some_and(|then| {
-            let watched = now.saturating_duration_since(then);
-            watched >= WATCH && !at_it && worked < watched / 2
-        })
+        let watched = since.map_or(Duration::ZERO, |then| now.saturating_duration_since(then));
+        if at_it || worked > watched / 2 {
+            Duration::ZERO
+        } else {
+            watched
+        }
     }
 }
 
@@ -71,12 +73,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_look_and_one_too_soon_say_nothing() {
+    fn the_first_look_says_nothing_and_each_other_all_of_the_time_since() {
         let now = Instant::now();
         let mut rest = Rest::default();
-        assert!(!rest.look([], now));
-        assert!(!rest.look([], now + WATCH / 2));
-        assert!(rest.look([], now + WATCH * 2));
+        assert_eq!(rest.look([], now), Duration::ZERO);
+        assert_eq!(rest.look([], now + WATCH), WATCH);
+        assert_eq!(rest.look([], now + WATCH * 3), WATCH * 2);
     }
 
     #[test]
@@ -93,7 +95,7 @@ mod tests {
             let mut look = || rest.look([number], Instant::now());
             look();
             std::thread::sleep(WATCH * 2);
-            look()
+            look() > Duration::ZERO
         };
         let works = !rests(&spinner);
         // Where the machine is busy it takes its time to start.

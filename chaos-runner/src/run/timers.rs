@@ -2,17 +2,22 @@
 //!
 //! Owns the agenda only; the lab's loop sleeps until the next entry and carries it out.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use crate::history::Process;
 
 /// Something that is due at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Due {
-    /// See whether the client has tried a link that is cut from the start.
-    LookForATry {
-        /// Since when.
-        since: Instant,
+    /// See for how long the client has rested while links are cut from the start.
+    CountRest {
+        /// How long it had when it was last looked at.
+        rested: Duration,
+        /// When they heal all the same.
+        at_last: Instant,
     },
     /// Take connects again at a side, or answer them again.
     HealLink {
@@ -91,8 +96,6 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -52,3 +52,19 @@ fn a_link_is_cut_until_a_client_that_never_says_when_it_is_ready_has_tried_it() 
     );
     bench.run(&["run", "cut.toml"]).ends_with(0);
 }
+
+#[test]
+fn a_worker_that_had_no_processor_for_longer_than_it_may_be_idle_is_not_taken_for_stuck() {
+    // Beside a process that keeps its processor busy it gets what is left over: next to nothing.
+    let starved = r#"["sh", "-c", '(taskset -c 0 sh -c "while :; do :; done" &); exec taskset -c 0 chrt -i 0 sh -c "i=0; while [ \$i -lt 5000 ]; do i=\$((i+1)); done; exec \"\$0\" \"\$@\"" "$0" "$@"', "COURIER", "#;
+    let bench = Bench::new(
+        &WORKER
+            .replace("ready = { log = \"at work\" }\n", "timeout = \"100s\"\n")
+            .replace(
+                "[worker]\ncommand = [\"COURIER\", ",
+                &format!("[worker]\ncommand = {starved}"),
+            ),
+    );
+    bench.write("calm.toml", "title = \"a\"\nwhy = \"b\"\n");
+    bench.run(&["run", "calm.toml"]).ends_with(0);
+}

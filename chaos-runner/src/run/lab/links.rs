@@ -11,8 +11,8 @@ use crate::{
     run::{error::Error, nemesis, rest::WATCH, timers::Due},
 };
 
-/// How long a client is waited for that never comes to rest.
-const STARTS_WITHIN: Duration = Duration::from_secs(30);
+/// How long a link is cut at most, by a client that never rests.
+const RESTS_WITHIN: Duration = Duration::from_secs(30);
 
 impl Lab {
     /// Cuts the link where a fault is aimed at connection `k`.
@@ -71,28 +71,42 @@ impl Lab {
         self.recorder.record(EventKind::Remark { text });
     }
 
-    /// The client can try from now on: links that are cut from the start heal after their time,
-    /// which begins when it has done so. A slow starter would sleep through it.
+    /// The client can try from now on: links that are cut from the start heal after their time.
     pub(super) fn start_link_timers(&mut self) {
         if !self.client.links_to_heal.is_empty() {
-            let since = Instant::now();
-            self.timers.at(since, Due::LookForATry { since });
+            let now = Instant::now();
+            let rested = Duration::ZERO;
+            let at_last = now + RESTS_WITHIN;
+            self.timers.at(now, Due::CountRest { rested, at_last });
         }
     }
 
-    /// Starts the time of the links that are cut from the start, once the client waits for something.
-    pub(super) fn look_for_a_try(&mut self, since: Instant) {
+    /// Heals the links that are cut from the start whose time is over. It runs only while the client
+    /// waits for something: one that is slow to start, or has no processor, would sleep through it.
+    pub(super) async fn count_rest(
+        &mut self,
+        rested: Duration,
+        at_last: Instant,
+    ) -> Result<(), Error> {
         let now = Instant::now();
         let senders: Vec<i32> = self.client.senders().collect();
-        let has_tried = self.client.senders_have_started()
-            && (senders.is_empty() || self.rest.look(senders, now));
-        if !has_tried && now < since + STARTS_WITHIN {
-            self.timers.at(now + WATCH, Due::LookForATry { since });
-            return;
+        // Those that have ended wait for nothing any more.
+        let over = now >= at_last || (senders.is_empty() && self.client.senders_have_started());
+        let rested = rested + self.rest.look(senders, now);
+        let is_due = |link: &(usize, u32, Duration)| over || link.2 <= rested;
+        let due: Vec<_> = self
+            .client
+            .links_to_heal
+            .extract_if(.., |l| is_due(l))
+            .collect();
+        for (side, fault, _) in due {
+            self.heal_link(side, fault).await?;
         }
-        for (side, fault, lasts) in std::mem::take(&mut self.client.links_to_heal) {
-            self.timers.at(now + lasts, Due::HealLink { side, fault });
+        if !self.client.links_to_heal.is_empty() {
+            let next = now + WATCH;
+            self.timers.at(next, Due::CountRest { rested, at_last });
         }
+        Ok(())
     }
 
     /// Takes connects again.

@@ -51,6 +51,7 @@ use super::{
     recorder::Recorder,
     rest::Rest,
     starvation::Starvation,
+    threads,
     timers::{Due, Timers},
 };
 use crate::{
@@ -255,6 +256,10 @@ impl Lab {
                 limit.min(self.last_activity + idle)
             };
             if now >= give_up {
+                // Who only lacked a processor, or is at work, has not stopped.
+                if now < limit && !self.has_stopped() {
+                    continue;
+                }
                 let limit = give_up.saturating_duration_since(began);
                 let limit_us = u64::try_from(limit.as_micros()).unwrap_or(u64::MAX);
                 self.recorder.record(EventKind::TimedOut { limit_us });
@@ -297,11 +302,24 @@ impl Lab {
         }
     }
 
-    /// Notes how long the client has been without a processor.
-    fn look_at_starvation(&mut self) {
+    /// Whether the client has done nothing for as long as it may. The time in which it was without a
+    /// processor does not count, and one that has something to do now is given a moment for it.
+    fn has_stopped(&mut self) -> bool {
+        let mut more = self.look_at_starvation();
+        let running = self.client.running.values();
+        let processes = running.map(|(process, _)| process.id());
+        if threads::of(processes).into_keys().any(threads::is_at_work) {
+            more = more.max(NOTED);
+        }
+        self.last_activity += more;
+        more < NOTED
+    }
+
+    /// Notes how long the client has been without a processor since the last look.
+    fn look_at_starvation(&mut self) -> Duration {
         let now = Instant::now();
         if !self.starvation.is_due(now) {
-            return;
+            return Duration::ZERO;
         }
         let running = self.client.running.values();
         let starved = self
@@ -311,14 +329,12 @@ impl Lab {
             let for_us = u64::try_from(starved.as_micros()).unwrap_or(u64::MAX);
             self.recorder.record(EventKind::Starved { for_us });
         }
+        starved
     }
 
     async fn carry_out(&mut self, due: Due) -> Result<(), Error> {
         match due {
-            Due::LookForATry { since } => {
-                self.look_for_a_try(since);
-                Ok(())
-            }
+            Due::CountRest { rested, at_last } => self.count_rest(rested, at_last).await,
             Due::HealLink { side, fault } => self.heal_link(side, fault).await,
             Due::HealDatabase { fault } => self.heal_database(fault).await,
             Due::Unblock { fault } => self.unblock(fault),
