@@ -14,11 +14,13 @@ import collections
 import json
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
-KEPT = pathlib.Path("target/soak")
+KEPT = pathlib.Path("target/soak", time.strftime("%Y-%m-%dT%H-%M-%S"))
 
 
 def attempts(history):
@@ -64,6 +66,8 @@ def main():
     options, command = sys.argv[1:split], sys.argv[split + 1 :]
     runs = int(options[0])
     counted = "--verdicts" not in options
+    # Asked to end, it ends what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     busy = None
     if "--busy" in options:
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
