@@ -1,7 +1,8 @@
 //! [`Place`]: where in a request something stands.
 //!
 //! Owns the notation (`header:Idempotency-Key`, `json:message.to`, `xml:Message.Id`, `form:To`,
-//! `query:to`, `none`) and reading the values at such places. Every body is read once for all places that stand in it.
+//! `query:to`, `none`) and reading the values at such places. A JSON or form body is read once for
+//! all places that stand in it.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 

@@ -27,11 +27,7 @@ pub(super) fn name(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option
                 None
             } else if facts.resent_keyless && key == KeyMove::Dropped && broken && uncounted() {
                 // Seen to be sent again by something below the client wherever that can be told.
-                Some(Named::surely(if facts.resent_fresh {
-                    BugKind::ResendFreshConnection
-                } else {
-                    BugKind::ResendReusedConnection
-                }))
+                Some(Named::surely(resent(facts, true)))
             } else {
                 keys::name(facts, key, cause)
             }
@@ -216,13 +212,7 @@ fn manners(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
             None
         }
         SymptomKind::Resent { reused, harmless } => {
-            let kind = if facts.multiplied {
-                BugKind::LayeredRetries
-            } else if reused && !facts.resent_fresh {
-                BugKind::ResendReusedConnection
-            } else {
-                BugKind::ResendFreshConnection
-            };
+            let kind = resent(facts, reused);
             if harmless {
                 Some(Named::graded(kind, Severity::Note))
             } else {
@@ -236,6 +226,18 @@ fn manners(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
             over_maximum: false,
         } => Some(Named::graded(BugKind::LayeredRetries, Severity::Note)),
         _ => None,
+    }
+}
+
+/// What sends again below the client's own count: another layer, or the transport, and then only
+/// where a reused connection breaks, unless it was seen to do so on a fresh one.
+fn resent(facts: &Facts, reused: bool) -> BugKind {
+    if facts.multiplied {
+        BugKind::LayeredRetries
+    } else if reused && !facts.resent_fresh {
+        BugKind::ResendReusedConnection
+    } else {
+        BugKind::ResendFreshConnection
     }
 }
 

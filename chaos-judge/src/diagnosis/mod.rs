@@ -252,14 +252,7 @@ fn unexplained(
         })
     };
     match symptom.kind {
-        // What came too early accounts for a message that should not have come at all, and for no
-        // second one.
-        SymptomKind::DeliveredTooOften { .. }
-            if delivered_once(run, symptom) && accounted(Severity::Note) =>
-        {
-            None
-        }
-        SymptomKind::DeliveredTooOften { cause } if !accounted(Severity::Policy) => {
+        SymptomKind::DeliveredTooOften { cause } if !accounted(least_beyond(run, symptom)) => {
             let keyless_api = !run.view.history.provider.has_key;
             match cause {
                 Some(Cause::Retention) => Some(Named::surely(BugKind::KeyOutlived)),
@@ -291,10 +284,15 @@ fn unexplained(
     }
 }
 
-fn delivered_once(run: &Judged<'_>, symptom: &Symptom) -> bool {
-    symptom
-        .intent
-        .is_some_and(|i| run.view.deliveries(i).len() == 1)
+/// The severity beyond which a finding accounts for too many deliveries. Bad manners do for one
+/// that should not have come at all, and for no second one.
+fn least_beyond(run: &Judged<'_>, symptom: &Symptom) -> Severity {
+    let deliveries = symptom.intent.map_or(0, |i| run.view.deliveries(i).len());
+    if deliveries == 1 {
+        Severity::Note
+    } else {
+        Severity::Policy
+    }
 }
 
 /// Whether the time limit cut short what was still going on: nothing can be said of the outcome.

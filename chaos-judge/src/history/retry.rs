@@ -136,18 +136,18 @@ impl Retry<'_, '_> {
 /// arrival, but for one that the client had given up before it came: the next overtook it.
 fn as_sent<'v, 'h>(view: &'v View<'h>, intent: usize) -> Vec<&'v AttemptView<'h>> {
     let mut tries = view.tries(intent);
-    tries.sort_by_key(|a| {
+    tries.sort_by_cached_key(|a| {
         let given_up = a.answer.is_none()
             && a.nth_on_connection == 1
             && a.ended.is_some_and(|(over, end)| {
                 matches!(end, End::ClientClosed | End::ClientReset)
                     && over.at_us.saturating_sub(a.arrived.at_us) < TAKEN_US
             });
-        let opened = view.connection(a.provider, a.connection).opened;
-        match opened {
-            Some(opened) if given_up => opened.seq,
-            _ => a.arrived.seq,
+        if !given_up {
+            return a.arrived.seq;
         }
+        let opened = view.connection(a.provider, a.connection).opened;
+        opened.map_or(a.arrived.seq, |mark| mark.seq)
     });
     tries
 }

@@ -1,8 +1,8 @@
 //! A history, indexed once for every check: attempts with what became of them, what the client
 //! believes at the end, what was done to its processes.
 //!
-//! Owns [`View`] and what can be asked of it; `index` makes it. It adds no fact and judges nothing; how an answer looks to the client is
-//! [`super::reply`]'s.
+//! Owns [`View`] and what can be asked of it; `index` makes it. It adds no fact and judges nothing;
+//! how an answer looks to the client is [`super::reply`]'s.
 
 mod index;
 

@@ -92,14 +92,13 @@ mod tests {
         let rests = |process: &std::process::Child| {
             let number = i32::try_from(process.id()).expect("a process number");
             let mut rest = Rest::default();
-            let mut look = || rest.look([number], Instant::now());
-            look();
-            std::thread::sleep(WATCH * 2);
-            look() > Duration::ZERO
+            let now = Instant::now();
+            rest.look([number], now);
+            rest.look([number], now + WATCH) > Duration::ZERO
         };
-        let works = !rests(&spinner);
-        // Where the machine is busy it takes its time to start.
-        let sleeps = (0..1_000).any(|_| rests(&sleeper));
+        // Each takes its time to start: asked until it has.
+        let works = (0..100_000).any(|_| !rests(&spinner));
+        let sleeps = (0..100_000).any(|_| rests(&sleeper));
         for process in [&mut sleeper, &mut spinner] {
             process.kill().expect("it runs");
             process.wait().expect("it ends");
