@@ -18,8 +18,12 @@ function intentsSection(detail, cited, shown, openEventOf, show) {
   const count = columns.number.length;
   if (count === 0) return null;
   const opened = el('div', { class: 'opened', 'aria-live': 'polite' });
+  let asked = -1;
   const open = async (place, focus = true) => {
+    asked = place;
     const intent = await intentAt(detail, place);
+    // Another one was asked for while this one was read.
+    if (asked !== place) return;
     opened.replaceChildren(...intentParts(detail, intent, place, cited, openEventOf));
     show(intent.number);
     if (focus && count > 1) {

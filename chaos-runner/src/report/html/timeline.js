@@ -58,6 +58,8 @@ class Timeline {
         zoom || null),
       this.#box, this.#told,
     );
+    // From the start, so that nothing moves when the picture is drawn: who clicks meanwhile hits what they see.
+    this.#fit();
     this.#box.addEventListener('scroll', () => this.#draw(), { passive: true });
     this.#canvas.addEventListener('pointermove', (event) => this.#tell(event));
     this.#canvas.addEventListener('click', (event) => {
@@ -75,12 +77,20 @@ class Timeline {
     return Math.max(LOWEST, Math.min(HIGHEST, fit * this.#zoom));
   }
 
-  #resize() {
+  /** Gives everything its height; says the whole picture's. */
+  #fit() {
     const count = this.#detail.columns.number.length;
     const height = Math.ceil(count * this.#row) + AXIS;
-    const middle = (this.#box.scrollTop + this.#box.clientHeight / 2) / Math.max(1, this.#space.offsetHeight);
+    const shown = `${Math.min(TALLEST, height)}px`;
     this.#space.style.height = `${height}px`;
-    this.#box.style.height = `${Math.min(TALLEST, height)}px`;
+    this.#box.style.height = shown;
+    this.#canvas.style.height = shown;
+    return height;
+  }
+
+  #resize() {
+    const middle = (this.#box.scrollTop + this.#box.clientHeight / 2) / Math.max(1, this.#space.offsetHeight);
+    const height = this.#fit();
     this.#box.scrollTop = middle * height - this.#box.clientHeight / 2;
     this.#draw();
   }
