@@ -74,8 +74,7 @@ class Consumers:
         if not isinstance(claim, Claim):
             return claim
         now = time.time()
-        rule = "attempts" if claim.attempts > config.max_attempts else None
-        rule = rule or policy.forbids(claim, now, config)
+        rule = policy.forbids(claim, claim.attempts, now, config)
         slept = time.monotonic() - claimed_at
         if rule is None and slept + config.read_timeout > config.lease:
             # The process was asleep: the answer would come when the row is not ours any more.

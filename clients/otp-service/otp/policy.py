@@ -26,11 +26,13 @@ class Next:
     reason: str | None = None
 
 
-def forbids(claim: Claim, at: float, config: Config) -> str | None:
-    """The rule that forbids an attempt at that time, if one does."""
+def forbids(claim: Claim, attempt: int, at: float, config: Config) -> str | None:
+    """The rule that forbids this attempt at that time, if one does."""
+    if attempt > config.max_attempts:
+        return "attempts"
     if claim.expires_at is not None and at + config.expiry_margin >= claim.expires_at:
         return "expired"
-    if at + config.read_timeout > claim.first_at + config.key_retention:
+    if attempt > 1 and at + config.read_timeout > claim.first_at + config.key_retention:
         return "retention"  # a provider that has forgotten the key would send a second message
     return None
 
@@ -61,7 +63,7 @@ def after(claim: Claim, answer: Answer, now: float, config: Config) -> Next:
         return give_up(claim, "retry-after", ambiguous)
     # Retry-After is a hard bound, and the jitter comes on top.
     due = now + answer.retry_after + pause(claim.attempts, config)
-    rule = forbids(claim, due, config)
+    rule = forbids(claim, claim.attempts + 1, due, config)
     if rule is not None:
         return give_up(claim, rule, ambiguous)
     return Next("pending", claim.maybe_accepted or ambiguous, due)

@@ -34,7 +34,7 @@ def before(row: Claimed, config: Config) -> str | None:
         return "attempts"
     if row.until_expiry is not None and row.until_expiry <= config.expiry_margin:
         return "expired"
-    if row.since_first + config.read_timeout > config.key_retention:
+    if row.attempts > 1 and row.since_first + config.read_timeout > config.key_retention:
         return "retention"  # a provider that has forgotten the key would send a second message
     return None
 
