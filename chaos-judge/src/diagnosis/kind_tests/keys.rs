@@ -7,7 +7,7 @@ use crate::{
     bug_kind::BugKind,
     history::{
         History,
-        builder::{respond, tale},
+        builder::{Tale, respond, tale},
     },
     intent::Outcome,
 };
@@ -94,6 +94,35 @@ fn a_key_that_changes_only_after_a_wait_is_volatile_key() {
         [BugKind::VolatileKey]
     );
     assert_eq!(kinds(&[late()]), [BugKind::KeyPerAttempt]);
+}
+
+#[test]
+fn one_message_that_leaves_no_doubt_is_enough_to_name_the_kind_for_sure() {
+    let late = |tale: Tale, intent, key| {
+        tale.ask(intent, Some("a"))
+            .suffer(respond(Stage::BeforeAccept, 429))
+            .answer_with(429, &[("retry-after", "2")])
+            .wait(2_000)
+            .ask(intent, Some(key))
+            .accept()
+    };
+    let kept_then_changed = || late(late(tale("late", 3), 1, "a"), 2, "b");
+    let unsure = findings(&[kept_then_changed().all_sent()]);
+    assert_eq!(
+        (unsure[0].kind, unsure[0].or_narrower),
+        (BugKind::KeyPerAttempt, true)
+    );
+    let sure = kept_then_changed()
+        .ask(3, Some("a"))
+        .refuse(307)
+        .ask(3, Some("c"))
+        .accept()
+        .all_sent();
+    let sure = findings(&[sure]);
+    assert_eq!(
+        (sure[0].kind, sure[0].or_narrower),
+        (BugKind::KeyPerAttempt, false)
+    );
 }
 
 #[test]
