@@ -65,7 +65,7 @@ fn forgotten_by_the_provider(
     first.key.is_some()
         && first.key == second.key
         && view.fired.iter().any(|(mark, id, ..)| {
-            mark.seq < second.arrived.seq
+            (first.arrived.seq..second.arrived.seq).contains(&mark.seq)
                 && view.fault(*id).is_some_and(|f| {
                     matches!(
                         &f.action,

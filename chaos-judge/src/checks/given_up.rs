@@ -140,6 +140,47 @@ mod tests {
         assert_eq!(check(&View::new(&told_to_wait("2"))).symptoms.len(), 1);
     }
 
+    /// What is seen of a client that gives up at its first 429 with this `Retry-After`, at a
+    /// provider that remembers a key for so long.
+    fn given_up_at(retry_after: &str, retention_us: u64) -> Vec<SymptomKind> {
+        let history = tale("429", 1)
+            .given(|h| {
+                h.client.policy.max_attempts = Some(5);
+                h.provider.retention_us = retention_us;
+            })
+            .ask(1, Some("k"))
+            .answer_with(429, &[("retry-after", retry_after)])
+            .believe(1, Outcome::Dead)
+            .settle();
+        let seen = check(&View::new(&history));
+        seen.symptoms.into_iter().map(|s| s.kind).collect()
+    }
+
+    #[test]
+    fn a_key_that_runs_out_meanwhile_is_a_reason_to_stop() {
+        let given_up = [SymptomKind::GivenUp {
+            only_ambiguous: false,
+            odd_retry_after: false,
+        }];
+        assert_eq!(given_up_at("1", SHORT_RETENTION_US - 1), []);
+        assert_eq!(given_up_at("1", SHORT_RETENTION_US), given_up);
+        assert_eq!(given_up_at("10", 10_000_000), []);
+        assert_eq!(given_up_at("9", 10_000_000), given_up);
+    }
+
+    #[test]
+    fn a_retry_after_that_is_no_number_of_seconds_is_said_with_it() {
+        for odd in ["soon", "-1"] {
+            assert_eq!(
+                given_up_at(odd, 3_600_000_000),
+                [SymptomKind::GivenUp {
+                    only_ambiguous: false,
+                    odd_retry_after: true
+                }]
+            );
+        }
+    }
+
     #[test]
     fn giving_up_at_the_maximum_passes() {
         let mut t = tale("exhausted", 1).given(|h| h.client.policy.max_attempts = Some(2));

@@ -53,9 +53,9 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                 break;
             }
             let sharing = by_key.get(&owner(attempt)).map_or(&[][..], Vec::as_slice);
-            let other = sharing.iter().copied().find(|a| {
-                a.arrived.seq < attempt.arrived.seq
-                    && a.intent != attempt.intent
+            let mut before = sharing.iter().copied().take_while(|a| a.id != attempt.id);
+            let other = before.find(|a| {
+                a.intent != attempt.intent
                     // With equal words a retry of the first looks like the second, unless the
                     // first was done and there are too few keys for all.
                     && (!alike.contains(&a.intent.unwrap_or_default())
@@ -232,6 +232,25 @@ mod tests {
         };
         assert_eq!(alike("b"), 0);
         assert_ne!(alike("a"), 0);
+    }
+
+    #[test]
+    fn messages_without_a_key_share_none_and_a_stray_requests_key_is_no_messages() {
+        let keyless = tale("keyless", 2)
+            .ask(1, None)
+            .accept()
+            .ask(2, None)
+            .accept()
+            .all_sent();
+        assert!(check(&View::new(&keyless)).symptoms.is_empty());
+        let stray = tale("stray", 2)
+            .stray()
+            .accept()
+            .ask(1, Some("k-stray"))
+            .replay(1)
+            .answer(201)
+            .all_sent();
+        assert!(check(&View::new(&stray)).symptoms.is_empty());
     }
 
     #[test]

@@ -164,6 +164,30 @@ mod tests {
     }
 
     #[test]
+    fn another_provider_is_asked_under_another_key_and_a_hop_without_a_key_has_lost_none() {
+        let other = tale("failover", 1)
+            .ask(1, Some("a"))
+            .refuse(503)
+            .at_provider(2)
+            .ask(1, Some("b"))
+            .accept();
+        assert_eq!(moves(&other.all_sent()), []);
+        let hop = |first| {
+            tale("redirect", 1)
+                .ask(1, first)
+                .refuse(307)
+                .ask(1, None)
+                .accept()
+                .all_sent()
+        };
+        assert_eq!(moves(&hop(None)), []);
+        assert_eq!(
+            moves(&hop(Some("a"))),
+            [(KeyMove::Dropped, Cause::Redirect)]
+        );
+    }
+
+    #[test]
     fn without_a_retry_or_without_keys_in_the_api_nothing_is_decided() {
         let once = tale("once", 1).ask(1, None).accept().all_sent();
         assert!(check(&View::new(&once)).symptoms.is_empty());
