@@ -31,7 +31,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
         // Alike: the sibling may have been asked for twice, once for this one.
         let alike = view.alike(intent.number);
         let asked: usize = alike.iter().map(|n| view.deliveries(*n).len()).sum();
-        if alike.len() > 1 && asked >= alike.len() {
+        if asked >= alike.len() {
             continue;
         }
         let belief = view.belief(intent.number);
@@ -94,6 +94,19 @@ mod tests {
         let seen = check(&View::new(&history));
         assert_eq!(seen.symptoms.len(), 1);
         assert_eq!(seen.symptoms[0].intent, Some(2));
+    }
+
+    #[test]
+    fn of_two_with_equal_words_one_that_was_asked_for_twice_stands_for_both() {
+        let alike = || two_to_one().given(|h| h.intents[1].body = h.intents[0].body.clone());
+        let once = alike().ask(1, Some("a")).accept();
+        assert_eq!(check(&View::new(&once.all_sent())).symptoms.len(), 1);
+        let twice = alike()
+            .ask(1, Some("a"))
+            .accept()
+            .ask(1, Some("b"))
+            .accept();
+        assert!(check(&View::new(&twice.all_sent())).symptoms.is_empty());
     }
 
     #[test]

@@ -102,11 +102,7 @@ fn delivered_without_record(view: &View<'_>, intent: &Intent) -> bool {
         .iter()
         .filter(|n| view.belief(**n).and_then(|b| b.outcome).is_some())
         .count();
-    if alike.len() > 1 {
-        delivered > recorded
-    } else {
-        delivered > 0
-    }
+    delivered > recorded
 }
 
 fn stuck(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
@@ -218,6 +214,49 @@ mod tests {
         check(&View::new(history)).kinds()
     }
 
+    /// The numbers of the events of this kind.
+    fn numbers(history: &History, wanted: impl Fn(&EventKind) -> bool) -> Vec<u64> {
+        let events = history.events.iter();
+        events.filter(|e| wanted(&e.kind)).map(|e| e.seq).collect()
+    }
+
+    #[test]
+    fn the_delivery_is_cited_or_where_nothing_more_is_done_the_last_request() {
+        let told = |outcome| {
+            tale("hang", 1)
+                .ask(1, Some("k"))
+                .deliver()
+                .hang()
+                .ask(1, Some("k"))
+                .hang()
+                .believe(1, outcome)
+                .wait(20_000)
+                .time_out()
+        };
+        let failed = told(Outcome::Failed);
+        let belief = numbers(&failed, |e| matches!(e, EventKind::Believed { .. }))[0];
+        let delivered = numbers(&failed, |e| matches!(e, EventKind::Delivered { .. }))[0];
+        let seen = check(&View::new(&failed));
+        assert_eq!(seen.symptoms[0].evidence, [delivered, belief]);
+        assert_eq!(seen.symptoms[0].attempts, [1, 2]);
+        let stuck = told(Outcome::Pending);
+        let requests = numbers(&stuck, |e| matches!(e, EventKind::Attempt { .. }));
+        let over = numbers(&stuck, |e| matches!(e, EventKind::TimedOut { .. }));
+        let seen = check(&View::new(&stuck));
+        assert_eq!(seen.symptoms[0].evidence, [requests[1], belief, over[0]]);
+    }
+
+    #[test]
+    fn the_only_request_is_cited_once() {
+        let history = tale("hang", 1)
+            .ask(1, Some("k"))
+            .deliver()
+            .hang()
+            .believe(1, Outcome::Failed)
+            .settle();
+        assert_eq!(check(&View::new(&history)).symptoms[0].attempts, [1]);
+    }
+
     #[test]
     fn sent_and_delivered_passes_and_so_do_unknown_and_dead() {
         for outcome in [Outcome::Sent, Outcome::Unknown, Outcome::Dead] {
@@ -288,6 +327,27 @@ mod tests {
     }
 
     #[test]
+    fn a_wait_that_has_just_run_out_is_no_excuse() {
+        let told = |millis| {
+            tale("waits", 1)
+                .ask(1, Some("k"))
+                .answer_with(429, &[("retry-after", "2")])
+                .believe(1, Outcome::Pending)
+                .wait(millis)
+                .time_out()
+        };
+        let gap_us = |history: &History| {
+            let view = View::new(history);
+            view.end_us - view.tries(1)[0].answer.expect("a 429").0.at_us
+        };
+        let exact = 2_000 - gap_us(&told(0)) / 1_000;
+        assert_eq!(gap_us(&told(exact)), 2_000_000);
+        let waits = |millis| waits_as_told(&View::new(&told(millis)), 1);
+        assert!(waits(exact - 1));
+        assert!(!waits(exact));
+    }
+
+    #[test]
     fn a_client_that_is_busy_with_another_message_may_have_yet_to_come_to_this_one() {
         let one_waits = || {
             tale("busy", 2)
@@ -306,17 +366,45 @@ mod tests {
 
     #[test]
     fn of_two_that_look_alike_one_delivery_belongs_to_the_one_with_a_record() {
-        let history = tale("alike", 2)
-            .given(|h| {
+        let alike = || {
+            tale("alike", 2).given(|h| {
                 h.intents[1].to = h.intents[0].to.clone();
                 h.intents[1].body = h.intents[0].body.clone();
             })
-            .ask(2, Some("k"))
-            .accept()
-            .believe(1, Outcome::Sent)
-            .event(EventKind::Forgotten { intent: 2 })
-            .settle();
-        assert!(!kinds(&history).contains(&SymptomKind::ForgottenButDelivered));
+        };
+        let seen = |told: crate::history::builder::Tale| {
+            let history = told
+                .believe(1, Outcome::Sent)
+                .event(EventKind::Forgotten { intent: 2 })
+                .settle();
+            kinds(&history).contains(&SymptomKind::ForgottenButDelivered)
+        };
+        assert!(!seen(alike().ask(2, Some("k")).accept()));
+        let both = alike().ask(1, Some("j")).accept();
+        assert!(seen(both.ask(2, Some("k")).accept()));
+    }
+
+    #[test]
+    fn of_two_that_look_alike_two_deliveries_are_enough_and_one_leaves_the_other_unsent() {
+        let alike = || {
+            tale("alike", 2).given(|h| {
+                h.intents[1].to = h.intents[0].to.clone();
+                h.intents[1].body = h.intents[0].body.clone();
+            })
+        };
+        let one = alike().ask(1, Some("a")).accept();
+        let unsent = check(&View::new(&one.all_sent())).symptoms;
+        let unsent: Vec<_> = unsent.iter().map(|s| (s.kind, s.intent)).collect();
+        assert_eq!(
+            unsent,
+            [(
+                SymptomKind::SentButUndelivered { across_kill: false },
+                Some(2)
+            )]
+        );
+        let both = alike().ask(1, Some("a")).accept();
+        let both = both.ask(1, Some("b")).accept();
+        assert_eq!(kinds(&both.all_sent()), []);
     }
 
     #[test]
