@@ -102,6 +102,29 @@ mod tests {
     }
 
     #[test]
+    fn another_key_no_key_another_provider_and_a_hop_bind_to_no_content() {
+        let retried = |first: Option<&str>, status, provider, second: Option<&str>| {
+            let history = tale("other", 1)
+                .with_body(r#"{"n":1}"#)
+                .ask(1, first)
+                .refuse(status)
+                .at_provider(provider)
+                .with_body(r#"{"n":2}"#)
+                .ask(1, second)
+                .accept();
+            kinds(&history.all_sent())
+        };
+        assert_eq!(
+            retried(Some("a"), 503, 1, Some("a")),
+            [SymptomKind::PayloadDiffers]
+        );
+        assert_eq!(retried(Some("a"), 503, 1, Some("b")), []);
+        assert_eq!(retried(None, 503, 1, None), []);
+        assert_eq!(retried(Some("a"), 503, 2, Some("a")), []);
+        assert_eq!(retried(Some("a"), 307, 1, Some("a")), []);
+    }
+
+    #[test]
     fn without_two_requests_under_one_key_nothing_is_decided() {
         let history = tale("one", 1).ask(1, Some("k")).accept().all_sent();
         assert!(!check(&View::new(&history)).undecided.is_empty());
