@@ -45,11 +45,10 @@ pub(super) fn check(view: &View<'_>) -> Observed {
 /// Whether the answer may mean that the content under the key had changed: then that is the
 /// defect.
 fn refused_for_its_content(view: &View<'_>, intent: usize, retry: &Retry<'_, '_>) -> bool {
-    view.tries(intent).iter().any(|a| {
-        a.arrived.seq < retry.from.arrived.seq
-            && a.key.is_some()
-            && a.key == retry.from.key
-            && a.request.body != retry.from.request.body
+    let tries = view.tries(intent);
+    let mut before = tries.iter().take_while(|a| a.id != retry.from.id);
+    before.any(|a| {
+        a.key.is_some() && a.key == retry.from.key && a.request.body != retry.from.request.body
     })
 }
 
@@ -107,6 +106,36 @@ mod tests {
             assert_eq!(seen.symptoms.len(), 1, "{status}");
             assert_eq!(seen.symptoms[0].attempts, [1, 2]);
         }
+    }
+
+    #[test]
+    fn a_refusal_of_other_content_under_the_key_is_no_permanent_error() {
+        let refused = |first: Option<&str>, body: &str| {
+            let history = tale("422", 1)
+                .with_body(r#"{"n":1}"#)
+                .ask(1, first)
+                .refuse(503)
+                .with_body(body)
+                .ask(1, Some("k"))
+                .refuse(422)
+                .with_body(r#"{"n":1}"#)
+                .ask(1, Some("k"))
+                .accept()
+                .all_sent();
+            check(&View::new(&history)).symptoms.len()
+        };
+        assert_eq!(refused(Some("k"), r#"{"n":2}"#), 0);
+        assert_eq!(refused(Some("k"), r#"{"n":1}"#), 1);
+        assert_eq!(refused(Some("j"), r#"{"n":2}"#), 1);
+        assert_eq!(refused(None, r#"{"n":2}"#), 1);
+        // What came later bears no part in it.
+        let history = tale("400", 1)
+            .ask(1, None)
+            .refuse(400)
+            .with_body(r#"{"n":2}"#)
+            .ask(1, None)
+            .accept();
+        assert_eq!(check(&View::new(&history.all_sent())).symptoms.len(), 1);
     }
 
     #[test]

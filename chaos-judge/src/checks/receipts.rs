@@ -99,6 +99,8 @@ pub(super) fn check(view: &View<'_>) -> Observed {
 
 #[cfg(test)]
 mod tests {
+    use stub_provider::fault::OfReceipt;
+
     use super::*;
     use crate::history::{
         EventKind, History,
@@ -120,6 +122,12 @@ mod tests {
             .ask(1, Some("k"))
             .accept()
             .believe(1, Outcome::Sent)
+    }
+
+    /// The numbers of the events of this kind.
+    fn numbers(history: &History, wanted: impl Fn(&EventKind) -> bool) -> Vec<u64> {
+        let events = history.events.iter();
+        events.filter(|e| wanted(&e.kind)).map(|e| e.seq).collect()
     }
 
     fn kinds(history: &History) -> Vec<SymptomKind> {
@@ -151,6 +159,46 @@ mod tests {
             .believe(1, Outcome::Pending)
             .settle();
         assert_eq!(kinds(&back), [SymptomKind::OutcomeWentBack]);
+    }
+
+    #[test]
+    fn the_last_receipt_before_the_request_or_the_outcome_is_cited() {
+        let two = || {
+            let told = receipt(sent(), MessageStatus::Queued);
+            receipt(told, MessageStatus::Delivered)
+        };
+        let again = two().ask(1, Some("k")).replay(1).answer(201);
+        let again = receipt(again, MessageStatus::Delivered).all_sent();
+        let receipts = numbers(&again, |e| matches!(e, EventKind::Receipt { .. }));
+        let requests = numbers(&again, |e| matches!(e, EventKind::Attempt { .. }));
+        let seen = check(&View::new(&again));
+        assert_eq!(seen.symptoms[0].evidence, [receipts[1], requests[1]]);
+        let back = two().believe(1, Outcome::Pending);
+        let back = receipt(back, MessageStatus::Delivered).settle();
+        let receipts = numbers(&back, |e| matches!(e, EventKind::Receipt { .. }));
+        let beliefs = numbers(&back, |e| matches!(e, EventKind::Believed { .. }));
+        let seen = check(&View::new(&back));
+        assert_eq!(
+            seen.symptoms[0].evidence,
+            [receipts[1], beliefs[0], beliefs[1]]
+        );
+    }
+
+    #[test]
+    fn an_undelivered_explains_a_failure_and_only_that_and_a_forged_one_explains_nothing() {
+        let undelivered = |forged: bool, outcome| {
+            let mut told = sent();
+            if forged {
+                let fault = ReceiptFault::BadSignature(OfReceipt::default());
+                told = told.declare(1, Action::Receipt(fault));
+            }
+            let told = receipt(told, MessageStatus::Undelivered);
+            kinds(&told.believe(1, outcome).settle())
+        };
+        assert_eq!(undelivered(false, Outcome::Failed), []);
+        let back = [SymptomKind::OutcomeWentBack];
+        assert_eq!(undelivered(false, Outcome::Pending), back);
+        assert_eq!(undelivered(true, Outcome::Failed), back);
     }
 
     #[test]
