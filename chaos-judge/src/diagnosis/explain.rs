@@ -169,9 +169,7 @@ fn outcome(facts: &Facts, run: &Judged<'_>, symptom: &Symptom) -> Option<Named> 
             only_ambiguous,
             odd_retry_after,
         } => {
-            let retries_otherwise =
-                facts.quick_kept + facts.quick_changed + facts.plain_dropped + facts.plain_keyless
-                    > 0;
+            let retries_otherwise = facts.retries_refusals();
             if only_ambiguous && facts.ambiguous_failed {
                 // The same defect, but here the message is lost by it.
                 Some(Named::graded(BugKind::AmbiguousAsFailed, Severity::Loss))

@@ -17,7 +17,7 @@ use crate::{
     clippy::struct_excessive_bools,
     reason = "each is one control of one kind, and none excludes another"
 )]
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Quick retries of a plain refusal that kept the key.
     pub(super) quick_kept: usize,
@@ -207,6 +207,58 @@ impl Facts {
 
     /// Whether plain refusals were met, whatever the client made of them.
     pub(super) fn has_control(&self) -> bool {
-        self.quick_kept + self.late_kept + self.not_retried > 0
+        [self.quick_kept, self.late_kept, self.not_retried] != [0; 3]
+    }
+
+    /// Whether plain refusals were retried at once, under whatever key.
+    pub(super) fn retries_refusals(&self) -> bool {
+        let retried = [
+            self.quick_kept,
+            self.quick_changed,
+            self.plain_dropped,
+            self.plain_keyless,
+        ];
+        retried != [0; 4]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each fact, so many times.
+    fn every(count: usize) -> Facts {
+        Facts {
+            quick_kept: count,
+            quick_changed: count,
+            plain_dropped: count,
+            plain_keyless: count,
+            late_kept: count,
+            late_changed: count,
+            not_retried: count,
+            ambiguous_changed: true,
+            ambiguous_failed: true,
+            reused_within_customer: true,
+            payload_differs: true,
+            multiplied: true,
+            resent_fresh: true,
+            resent_keyless: true,
+            quiet_overlap: true,
+            single_overlap: true,
+            quiet_workers_clean: true,
+            retry_after_ignored: true,
+            repeats_sent: true,
+            flat: true,
+            forgotten_at_kill: true,
+        }
+    }
+
+    #[test]
+    fn joined_histories_say_what_each_says_and_count_what_both_count() {
+        let none = Facts::default();
+        assert_eq!(none.join(&none), none);
+        assert_eq!(every(3).join(&none), every(3));
+        assert_eq!(none.join(&every(3)), every(3));
+        assert_eq!(every(3).join(&every(4)), every(7));
     }
 }

@@ -15,6 +15,7 @@ use crate::{
         builder::{delay, kill, reset, tale},
     },
     intent::Outcome,
+    severity::Severity,
 };
 
 #[test]
@@ -69,6 +70,11 @@ fn work_on_one_intent_at_once_is_named_by_its_workers_and_its_faults() {
         kinds(&[overlapping(3, false, "b"), overlapping(2, true, "b")]),
         [BugKind::NoClaimLock]
     );
+    // A key that is kept makes it harmless to the phone.
+    let severity = |second| findings(&[overlapping(3, false, second)])[0].severity;
+    assert_eq!(severity("a"), Severity::Policy);
+    assert_eq!(severity("b"), BugKind::NoClaimLock.severity());
+    assert!(severity("b") > severity("a"));
     let alone = findings(&[overlapping(2, true, "b")]);
     assert_eq!(
         (alone[0].kind, alone[0].or_narrower),

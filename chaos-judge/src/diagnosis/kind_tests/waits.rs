@@ -2,7 +2,7 @@
 
 use stub_provider::fault::Stage;
 
-use super::{answers::resent, kinds};
+use super::{answers::resent, findings, kinds, refused};
 use crate::{
     bug_kind::BugKind,
     history::{
@@ -10,6 +10,7 @@ use crate::{
         builder::{backoff, respond, tale},
     },
     intent::Outcome,
+    severity::Severity,
 };
 
 fn told_to_wait(value: &str, wait: u64) -> History {
@@ -77,6 +78,35 @@ fn herd(
 }
 
 #[test]
+fn giving_up_at_an_odd_retry_after_is_a_misreading_only_of_whom_retries_otherwise() {
+    let given_up = |retry_after| {
+        tale("429", 1)
+            .ask(1, Some("k"))
+            .answer_with(429, &[("retry-after", retry_after)])
+            .believe(1, Outcome::Failed)
+            .settle()
+    };
+    let named = |histories: &[History]| findings(histories)[0].kind;
+    for (first, second) in [
+        (Some("k"), Some("k")),
+        (Some("k"), Some("j")),
+        (Some("k"), None),
+        (None, None),
+    ] {
+        let control = || refused(first, second);
+        assert_eq!(
+            named(&[given_up("soon"), control()]),
+            BugKind::RetryAfterMisread
+        );
+        assert_eq!(
+            named(&[given_up("1"), control()]),
+            BugKind::RetryableGivenUp
+        );
+    }
+    assert_eq!(named(&[given_up("soon")]), BugKind::RetryableGivenUp);
+}
+
+#[test]
 fn equal_waits_that_grow_are_no_jitter_and_flat_ones_no_backoff() {
     let growing = herd(50, 3, 400, |_, k| 400 << k);
     assert_eq!(kinds(&[growing]), [BugKind::NoJitter]);
@@ -104,6 +134,10 @@ fn constant(wire: u32, own: u32) -> History {
 fn more_attempts_than_promised_are_no_backoff_and_more_than_counted_layered_retries() {
     assert_eq!(kinds(&[constant(9, 9)]), [BugKind::NoBackoff]);
     assert_eq!(kinds(&[constant(15, 5)]), [BugKind::LayeredRetries]);
+    // Within the promise, a second layer is worth a note.
+    let within = findings(&[constant(5, 3)]);
+    let within: Vec<_> = within.iter().map(|f| (f.kind, f.severity)).collect();
+    assert_eq!(within, [(BugKind::LayeredRetries, Severity::Note)]);
     // The lower layer resends after a broken connection as well.
     assert_eq!(
         kinds(&[constant(15, 5), resent(false)]),
