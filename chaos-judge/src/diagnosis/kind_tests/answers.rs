@@ -237,11 +237,12 @@ fn a_message_that_is_lost_by_it_makes_ambiguous_as_failed_as_grave_as_a_loss() {
         .hang()
         .believe(1, Outcome::Failed)
         .settle();
-    let severities: Vec<Severity> = findings(&[delivered, lost])
-        .iter()
-        .map(|f| f.severity)
-        .collect();
-    assert_eq!(severities, [Severity::WrongOutcome, Severity::Loss]);
+    let found = findings(&[delivered, lost]);
+    let found: Vec<_> = found.iter().map(|f| (f.kind, f.severity)).collect();
+    assert_eq!(
+        found,
+        [Severity::WrongOutcome, Severity::Loss].map(|s| (BugKind::AmbiguousAsFailed, s))
+    );
 }
 
 #[test]

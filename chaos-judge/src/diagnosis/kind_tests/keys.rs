@@ -94,6 +94,36 @@ fn a_key_that_changes_only_after_a_wait_is_volatile_key() {
         [BugKind::VolatileKey]
     );
     assert_eq!(kinds(&[late()]), [BugKind::KeyPerAttempt]);
+    // One that keeps it never does not depend on the time.
+    assert_eq!(
+        kinds(&[late(), refused(Some("a"), Some("b"))]),
+        [BugKind::KeyPerAttempt]
+    );
+}
+
+#[test]
+fn a_late_retry_that_kept_the_key_is_a_control_and_shows_that_time_is_not_all() {
+    let late = |second| {
+        tale("late", 1)
+            .ask(1, Some("a"))
+            .suffer(respond(Stage::BeforeAccept, 429))
+            .answer_with(429, &[("retry-after", "2")])
+            .wait(2_000)
+            .ask(1, Some(second))
+            .accept()
+            .all_sent()
+    };
+    let renewed = || ambiguous(Some("b")).accept().all_sent();
+    assert_eq!(kinds(&[late("a"), renewed()]), [BugKind::AmbiguousAsFailed]);
+    let quick = || refused(Some("a"), Some("a"));
+    assert_eq!(
+        kinds(&[late("b"), quick(), renewed()]),
+        [BugKind::VolatileKey]
+    );
+    assert_eq!(
+        kinds(&[late("a"), late("b"), quick(), renewed()]),
+        [BugKind::VolatileKey, BugKind::AmbiguousAsFailed]
+    );
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::{
     bug_kind::BugKind,
     history::{
         EventKind, History, Process, Submission,
-        builder::{delay, kill, reset, tale},
+        builder::{Tale, delay, kill, reset, tale},
     },
     intent::Outcome,
     severity::Severity,
@@ -45,20 +45,19 @@ fn overlapping(workers: u32, faulted: bool, second: &str) -> History {
         .all_sent()
 }
 
-fn quiet_workers() -> History {
+fn quiet_workers() -> Tale {
     tale("workers", 2)
         .given(|h| h.client.workers = 3)
         .ask(1, Some("a"))
         .accept()
         .ask(2, Some("b"))
         .accept()
-        .all_sent()
 }
 
 #[test]
 fn work_on_one_intent_at_once_is_named_by_its_workers_and_its_faults() {
     assert_eq!(
-        kinds(&[overlapping(2, true, "a"), quiet_workers()]),
+        kinds(&[overlapping(2, true, "a"), quiet_workers().all_sent()]),
         [BugKind::LeaseTooShort]
     );
     assert_eq!(
@@ -75,11 +74,22 @@ fn work_on_one_intent_at_once_is_named_by_its_workers_and_its_faults() {
     assert_eq!(severity("a"), Severity::Policy);
     assert_eq!(severity("b"), BugKind::NoClaimLock.severity());
     assert!(severity("b") > severity("a"));
-    let alone = findings(&[overlapping(2, true, "b")]);
-    assert_eq!(
-        (alone[0].kind, alone[0].or_narrower),
-        (BugKind::NoClaimLock, true)
-    );
+    // One worker, or several of whom one met a fault, are no control.
+    let faulted = || {
+        let told = tale("faulted", 1).given(|h| h.client.workers = 3);
+        told.ask(1, Some("a"))
+            .refuse(503)
+            .ask(1, Some("a"))
+            .accept()
+    };
+    let nobody = || quiet_workers().given(|h| h.events.clear());
+    for control in [clean_control(), faulted().all_sent(), nobody().history] {
+        let alone = findings(&[overlapping(2, true, "b"), control]);
+        assert_eq!(
+            (alone[0].kind, alone[0].or_narrower),
+            (BugKind::NoClaimLock, true)
+        );
+    }
 }
 
 #[test]
@@ -111,7 +121,7 @@ fn a_count_that_colliding_workers_wrote_over_is_no_resend() {
     assert!(!noted(&[overlapping(3, false, "a"), resent(2)]));
     // A single process has a count that nobody else writes, and so has a client that claims well.
     assert!(noted(&[overlapping(3, false, "a"), resent(1)]));
-    assert!(noted(&[quiet_workers(), resent(2)]));
+    assert!(noted(&[quiet_workers().all_sent(), resent(2)]));
 }
 
 #[test]

@@ -116,10 +116,22 @@ fn equal_waits_that_grow_are_no_jitter_and_flat_ones_no_backoff() {
 
 #[test]
 fn flat_waits_are_collected_over_all_histories() {
-    let few = || herd(2, 4, 50, |_, _| 40);
+    let few = || herd(2, 4, 400, |_, _| 320);
     assert_eq!(kinds(&[few()]), []);
-    let many: Vec<History> = (0..10).map(|_| few()).collect();
+    let mut many: Vec<History> = (0..10).map(|_| few()).collect();
     assert_eq!(kinds(&many), [BugKind::NoBackoff]);
+    // That they come together as well is no defect of its own.
+    let together = || herd(50, 2, 400, |_, _| 320);
+    assert_eq!(kinds(&[together()]), [BugKind::NoJitter]);
+    many.push(together());
+    assert_eq!(kinds(&many), [BugKind::NoBackoff]);
+}
+
+#[test]
+fn waits_that_are_flat_in_one_history_are_flat_whatever_the_others_are() {
+    let flat = herd(10, 4, 400, |_, _| 400);
+    let growing = herd(50, 4, 400, |_, k| 400 << k);
+    assert_eq!(kinds(&[flat, growing]), [BugKind::NoBackoff]);
 }
 
 fn constant(wire: u32, own: u32) -> History {
