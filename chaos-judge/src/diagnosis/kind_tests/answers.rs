@@ -246,6 +246,24 @@ fn a_message_that_is_lost_by_it_makes_ambiguous_as_failed_as_grave_as_a_loss() {
 }
 
 #[test]
+fn whoever_takes_any_lost_answer_for_a_failure_takes_a_broken_one_for_it_too() {
+    let broken = tale("broken", 1)
+        .ask(1, Some("a"))
+        .deliver()
+        .suffer(truncate(Stage::AfterAccept, Part::Body))
+        .answering(201, &[])
+        .end(End::Truncated)
+        .ask(1, Some("b"))
+        .accept()
+        .all_sent();
+    let renewed = ambiguous(Some("b")).accept().all_sent();
+    assert_eq!(
+        kinds(&[clean_control(), renewed, broken]),
+        [BugKind::AmbiguousAsFailed]
+    );
+}
+
+#[test]
 fn another_key_after_a_broken_success_is_bad_success_retried() {
     for broken in [
         truncate(Stage::AfterAccept, Part::Body),

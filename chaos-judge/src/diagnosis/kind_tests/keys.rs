@@ -95,10 +95,39 @@ fn a_key_that_changes_only_after_a_wait_is_volatile_key() {
     );
     assert_eq!(kinds(&[late()]), [BugKind::KeyPerAttempt]);
     // One that keeps it never does not depend on the time.
+    let never = findings(&[late(), refused(Some("a"), Some("b"))]);
+    let never: Vec<_> = never.iter().map(|f| (f.kind, f.or_narrower)).collect();
+    assert_eq!(never, [(BugKind::KeyPerAttempt, false); 2]);
+}
+
+#[test]
+fn what_plain_refusals_show_is_named_each_by_itself() {
+    let changed = refused(Some("a"), Some("b"));
     assert_eq!(
-        kinds(&[late(), refused(Some("a"), Some("b"))]),
-        [BugKind::KeyPerAttempt]
+        kinds(&[changed.clone(), refused(Some("a"), None)]),
+        [BugKind::KeyPerAttempt, BugKind::KeyDropped]
     );
+    assert_eq!(
+        kinds(&[changed, refused(None, None)]),
+        [BugKind::NoKey, BugKind::KeyPerAttempt]
+    );
+}
+
+#[test]
+fn who_never_bears_a_key_has_none_whatever_lies_between() {
+    let keyless = || {
+        let told = tale("keyless", 1).ask(1, None).deliver().hang();
+        told.ask(1, None).accept().all_sent()
+    };
+    let named = |control| {
+        let found = findings(&[control, keyless()]);
+        let found = found.last().expect("a finding");
+        (found.kind, found.or_narrower)
+    };
+    assert_eq!(named(refused(None, None)), (BugKind::NoKey, false));
+    assert_eq!(named(clean_control()), (BugKind::NoKey, false));
+    let nothing = tale("nothing", 1).history;
+    assert_eq!(named(nothing), (BugKind::NoKey, true));
 }
 
 #[test]
