@@ -1,6 +1,6 @@
 //! Did the client give up on a passing error while it had attempts left?
 
-use super::{Observed, Symptom, SymptomKind, bound::retry_after::Form};
+use super::{Observed, Symptom, SymptomKind, asked_us, bound::retry_after::Form};
 use crate::{
     history::{
         reply::{Reply, reply},
@@ -90,12 +90,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
 fn told_until_us(view: &View<'_>, intent: usize) -> Option<u64> {
     let tries = view.tries(intent);
     let (mark, answer) = tries.last()?.answer?;
-    let wait = match Form::of(answer)? {
-        Form::Seconds(seconds) | Form::Huge(seconds) => seconds.saturating_mul(1_000_000),
-        Form::Future(us) => us,
-        Form::Odd => return None,
-    };
-    Some(mark.at_us.saturating_add(wait))
+    Some(mark.at_us.saturating_add(asked_us(answer)?))
 }
 
 /// Whether the time for which the provider remembers the key may have stopped the client: it is
@@ -106,12 +101,8 @@ fn key_runs_out(view: &View<'_>, intent: usize) -> bool {
         .tries(intent)
         .iter()
         .filter_map(|a| a.answer)
-        .filter_map(|(_, answer)| Form::of(answer))
-        .any(|form| match form {
-            Form::Seconds(s) | Form::Huge(s) => s.saturating_mul(1_000_000) >= retention,
-            Form::Future(us) => us >= retention,
-            Form::Odd => false,
-        });
+        .filter_map(|(_, answer)| asked_us(answer))
+        .any(|asked| asked >= retention);
     told || retention < SHORT_RETENTION_US
 }
 

@@ -1,6 +1,6 @@
 //! Does what the client believes at the end agree with what was delivered?
 
-use super::{Observed, Symptom, SymptomKind};
+use super::{Observed, Symptom, SymptomKind, asked_us};
 use crate::{
     history::{
         reply::{Reply, reply},
@@ -134,14 +134,7 @@ pub fn waits_as_told(view: &View<'_>, intent: usize) -> bool {
     let Some((mark, answer)) = tries.last().and_then(|a| a.answer) else {
         return false;
     };
-    answer
-        .headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("retry-after"))
-        .and_then(|(_, value)| value.trim().parse::<u64>().ok())
-        .is_some_and(|seconds| {
-            mark.at_us.saturating_add(seconds.saturating_mul(1_000_000)) > view.end_us
-        })
+    asked_us(answer).is_some_and(|asked| mark.at_us.saturating_add(asked) > view.end_us)
 }
 
 fn unsent(view: &View<'_>, intent: &Intent) -> Option<(SymptomKind, String)> {
