@@ -260,6 +260,15 @@ mod tests {
     }
 
     #[test]
+    fn two_can_be_alike_and_one_cannot() {
+        let policy = promise(500, 60_000);
+        let jitter = Jitter::promised(&policy).expect("jitter is promised");
+        // By a chance of 0.064, where one in ten is rare enough.
+        assert_eq!(jitter.by_chance(2, 3, 0.8), Some(2));
+        assert_eq!(jitter.by_chance(1, 3, 0.8), None);
+    }
+
+    #[test]
     fn the_crowd_is_the_largest_set_around_one_message() {
         let policy = promise(50, 200);
         let jitter = Jitter::promised(&policy).expect("jitter is promised");
