@@ -51,11 +51,12 @@ test:
 test-real:
 	scripts/postgres.sh scripts/toxiproxy.sh $(TOXIPROXY_VERSION) scripts/test-real.sh
 
-# Is there a test that fails when a check is wrong? Each small change to the checks, one at a time:
-# what survives is in target/mutants.out. make mutants ARGS="--shard 0/8", or --file for a part.
+# Is there a test that fails when a check is wrong? Each small change to what judges, one at a time,
+# without the slow simulations: what survives is in target/mutants.out/missed.txt. A part:
+# make mutants ARGS="--shard 0/8", or ARGS="--re checks/receipts".
 mutants:
 	@cargo mutants --version >/dev/null 2>&1 || cargo install cargo-mutants --locked
-	cargo mutants --package chaos-judge --profile mutants --output target $(ARGS) -- --lib
+	cargo mutants --package chaos-judge --profile mutants --output target $(ARGS) -- --lib -- --skip simulation
 
 # Ratios against a bare server and a real Toxiproxy, each pair in one run.
 bench:
