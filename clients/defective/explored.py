@@ -39,7 +39,7 @@ THEORY = {
     "payload-changed": (1, "", "any retry"),
     "payload-reserialised": (1, "", "any retry"),
     "new-key-on-stored-error": (1, "", "an error that the key replays"),
-    "in-flight-mishandled": (2, "", "an acceptance, then a 409"),
+    "in-flight-mishandled": (1, "", "a 409"),
     "in-flight-mishandled:new-key": (1, "", "a 409"),
     "resend-reused-connection": (2, "", "an answer that leaves the connection open, then a break"),
     "resend-fresh-connection": (1, "", "a break"),
@@ -54,8 +54,7 @@ THEORY = {
     "retry-after-misread": (1, "rate-limited-date", "a Retry-After that is a date"),
     "no-backoff:unbounded": (1, "", "an error without end, which the key replays"),
     "layered-retries": (1, "", "any refusal"),
-    "crash-mints-key": (1, "processes", "a kill after acceptance"),
-    "lost": (1, "processes", "a kill before acceptance"),
+    "crash-mints-key": (1, "processes", "a kill"),
     "stuck": (1, "processes", "a kill"),
 }
 
@@ -72,6 +71,7 @@ OUT_OF_REACH = {
     "lease-too-short": "several workers",
     "sweeper-too-eager": "an answer that comes after the lease",
     "no-claim-lock": "several workers",
+    "lost": "a kill before the request has left",
     "sent-then-rolled-back": "a database that is locked",
     "sent-after-deadline": "an expiry",
     "receipt-mishandled": "receipts",

@@ -147,8 +147,8 @@ letters! {
         "is accepted; a toxic cuts its answer after a few bytes"
         "The same, after the beginning of the answer.";
     KillBefore "kill-before" Processes
-        "meets SIGKILL of the client before acceptance, and the client's restart"
-        "What the client had not stored is gone; nothing was accepted.";
+        "meets SIGKILL of the client and its restart, and is accepted only then"
+        "The client dies while the provider has its request in hand: what nobody waits for is sent all the same.";
     KillAfter "kill-after" Processes
         "is accepted and meets SIGKILL of the client, and its restart"
         "What the client had not stored is gone; the phone has buzzed.";
@@ -214,7 +214,7 @@ impl Letter {
     /// The letter that looks the same to the client and differs in acceptance, where there is one.
     #[must_use]
     pub fn twin(self) -> Option<Self> {
-        const TWINS: [(Letter, Letter); 9] = [
+        const TWINS: [(Letter, Letter); 8] = [
             (Letter::Unavailable, Letter::UnavailableAfter),
             (Letter::ErrorBefore, Letter::ErrorAfter),
             (Letter::HangBefore, Letter::HangAfter),
@@ -223,7 +223,6 @@ impl Letter {
             (Letter::HalfPromise, Letter::HeadCut),
             (Letter::FalseSuccess, Letter::BadJson),
             (Letter::LateAccept, Letter::LateAnswer),
-            (Letter::KillBefore, Letter::KillAfter),
         ];
         TWINS.iter().find_map(|(before, after)| {
             if *before == self {

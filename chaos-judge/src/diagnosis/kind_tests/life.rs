@@ -83,7 +83,13 @@ fn work_on_one_intent_at_once_is_named_by_its_workers_and_its_faults() {
             .accept()
     };
     let nobody = || quiet_workers().given(|h| h.events.clear());
-    for control in [clean_control(), faulted().all_sent(), nobody().history] {
+    let one = || tale("one", 1).ask(1, Some("a")).accept();
+    for control in [
+        clean_control(),
+        one().all_sent(),
+        faulted().all_sent(),
+        nobody().history,
+    ] {
         let alone = findings(&[overlapping(2, true, "b"), control]);
         assert_eq!(
             (alone[0].kind, alone[0].or_narrower),
