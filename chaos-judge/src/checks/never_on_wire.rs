@@ -97,6 +97,23 @@ mod tests {
     }
 
     #[test]
+    fn one_that_was_requested_in_vain_was_requested() {
+        let refused = two_to_one()
+            .ask(1, Some("a"))
+            .accept()
+            .ask(2, Some("b"))
+            .refuse(400)
+            .all_sent();
+        assert!(check(&View::new(&refused)).symptoms.is_empty());
+    }
+
+    #[test]
+    fn what_a_kill_may_have_taken_is_left_to_other_rules() {
+        let killed = two_to_one().ask(1, Some("a")).accept().kill().all_sent();
+        assert!(check(&View::new(&killed)).symptoms.is_empty());
+    }
+
+    #[test]
     fn of_two_with_equal_words_one_that_was_asked_for_twice_stands_for_both() {
         let alike = || two_to_one().given(|h| h.intents[1].body = h.intents[0].body.clone());
         let once = alike().ask(1, Some("a")).accept();
