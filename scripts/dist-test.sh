@@ -61,7 +61,8 @@ test_deb() {
 			env -i PATH=/usr/bin:/bin bash -c '
 				. /usr/share/bash-completion/completions/chaos-runner
 				COMP_WORDS=(chaos-runner sch) COMP_CWORD=1
-				_chaos-runner chaos-runner sch chaos-runner
+				function=$(complete -p chaos-runner | sed "s/.* -F \\([^ ]*\\).*/\\1/")
+				"$function" chaos-runner sch chaos-runner
 				[ "${COMPREPLY[*]}" = schema ] || { echo "completed to: ${COMPREPLY[*]}" >&2; exit 1; }'
 			dpkg --purge chaos-runner >/dev/null
 			trap 'rm -rf "$work"' EXIT
@@ -106,8 +107,8 @@ test_action() {
 	cat >"$work/gh/gh" <<-END
 	#!/bin/sh
 	# Stands in for GitHub: gh release download TAG --repo R --pattern FILE --dir DIR
-	[ "\$6" = "$(basename "$tarball")" ] && exec cp "$tarball" "\$8"
-	echo "no release has \$6" >&2; exit 1
+	[ "\$7" = "$(basename "$tarball")" ] && exec cp "$tarball" "\$9"
+	echo "no release has \$7" >&2; exit 1
 	END
 	chmod +x "$work/gh/gh"
 	version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
