@@ -356,8 +356,11 @@ impl Lab {
                 self.sides[index].peers.insert(connection, peer);
                 Ok(())
             }
-            wire::EventKind::ConnectionClosed { connection, .. } => {
-                self.heal_connection(index, connection).await?;
+            wire::EventKind::ConnectionClosed { connection, end } => {
+                // A provider that closes after its answer leaves it to the toxics on the way.
+                if end != wire::End::Answered {
+                    self.heal_connection(index, connection).await?;
+                }
                 self.sides[index].peers.remove(&connection);
                 Ok(())
             }
