@@ -48,9 +48,6 @@ impl Explorer<'_> {
         batches: Vec<Vec<Script>>,
         work: Work<T>,
     ) -> Result<Vec<(Vec<Script>, Result<T, String>)>, Error> {
-        let scripts: usize = batches.iter().map(Vec::len).sum();
-        // A client that is killed can finish with a message twice.
-        let most = u64::try_from(scripts).unwrap_or(u64::MAX);
         let mut waiting = batches.into_iter().enumerate();
         let mut running = tokio::task::JoinSet::new();
         let mut through = BTreeMap::new();
@@ -76,7 +73,7 @@ impl Explorer<'_> {
             let joined = tokio::select! {
                 joined = running.join_next() => joined,
                 _ = ticks.tick() => {
-                    self.tell_how_far((self.labs.finished() - before).min(most));
+                    self.tell_how_far(self.labs.finished() - before);
                     continue;
                 }
             };

@@ -357,8 +357,9 @@ impl Lab {
                 Ok(())
             }
             wire::EventKind::ConnectionClosed { connection, end } => {
-                // A provider that closes after its answer leaves it to the toxics on the way.
-                if end != wire::End::Answered {
+                // A provider that closes after its answer leaves it to the toxics on its way. On a
+                // real server they would meet the next connection too.
+                if end != wire::End::Answered || self.shared.network.covers_whole_proxy() {
                     self.heal_connection(index, connection).await?;
                 }
                 self.sides[index].peers.remove(&connection);
