@@ -15,7 +15,8 @@
 //!
 //! `COURIER_KEY` is `intent` (the default), `none`, `one` (for all messages) or `fresh`; with `COURIER_PLANT` (as in
 //! `503 reset 500`) the key changes only after exactly these answers, one after the other
-//! (`closed`, `timeout` and `reset` where there was none). `COURIER_TELL` is an address at which
+//! (`closed`, `timeout` and `reset` where there was none). With `COURIER_CLOSE` it asks for a
+//! connection for each request. `COURIER_TELL` is an address at which
 //! each process says what it does, on a connection that lasts as long as the process.
 
 use std::{env, io, process::ExitCode, time::Duration};
@@ -233,9 +234,10 @@ async fn post(
 ) -> io::Result<(u16, bool)> {
     let body = json!({ "to": message.to, "body": message.body }).to_string();
     let key = key.map_or(String::new(), |key| format!("idempotency-key: {key}\r\n"));
+    let once = env::var_os("COURIER_CLOSE").map_or("", |_| "connection: close\r\n");
     let request = format!(
         "POST /v1/messages HTTP/1.1\r\nhost: sms\r\ncontent-type: application/json\r\n\
-         authorization: Bearer {}\r\n{key}content-length: {}\r\n\r\n{body}",
+         authorization: Bearer {}\r\n{key}{once}content-length: {}\r\n\r\n{body}",
         message.customer,
         body.len()
     );

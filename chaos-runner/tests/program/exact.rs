@@ -48,6 +48,16 @@ fn acted_there_only(history: &History) {
 
 #[test]
 fn a_fault_of_the_provider_or_the_network_acts_on_exactly_its_attempt() {
+    each_acts_there_only(SENDER);
+}
+
+/// The provider closes after its answer, which has yet to pass the toxics.
+#[test]
+fn a_fault_acts_on_exactly_its_attempt_where_no_connection_is_kept() {
+    each_acts_there_only(&SENDER.replace("[env]", "[env]\nCOURIER_CLOSE = \"1\""));
+}
+
+fn each_acts_there_only(client: &str) {
     let by_provider = [
         "respond = { stage = \"STAGE\", status = 500 }",
         "hang = { stage = \"STAGE\" }",
@@ -70,7 +80,7 @@ fn a_fault_of_the_provider_or_the_network_acts_on_exactly_its_attempt() {
         "slicer = { attributes = { average_size = 20, size_variation = 4, delay = 1000 } }",
         "limit_data = { attributes = { bytes = 10 } }",
     ];
-    let bench = Bench::new(SENDER);
+    let bench = Bench::new(client);
     let mut names = Vec::new();
     let mut add = |name: String, fault: String| {
         bench.write(&format!("all/{name}.toml"), &second_of_second(&fault));
