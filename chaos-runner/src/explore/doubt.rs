@@ -4,14 +4,14 @@
 //! script is never a pass, and a busy machine is never a defect of the client. Owns [`Doubts`] too:
 //! what only many messages together show cannot be run again alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     explorer::{Explorer, LEAST_BATCH, Progress},
     reading::{Came, Seen},
     script::Script,
 };
-use crate::{run::Error, severity::Severity};
+use crate::{bug_kind::BugKind, diagnosis::Finding, run::Error, severity::Severity};
 
 /// How many doubtful scripts share a lab when they are run again.
 const FEW: usize = 16;
@@ -64,12 +64,18 @@ impl Explorer<'_> {
         let some_behave_badly = bad <= MOST || bad * 4 <= seen.len();
         let depth = self.settings.depth;
         for alone in [false, true] {
+            // One script that shows a kind for sure is enough.
+            let sure: BTreeSet<BugKind> = seen
+                .iter()
+                .flat_map(|one| findings(one).iter().map(|finding| finding.kind))
+                .chain(self.shown.keys().copied())
+                .collect();
             // What failed among few as well is believed; what is lost there too is run alone.
-            // Whether a script is extended must not depend on how busy the machine was.
             let is_doubtful = |one: &&Seen| {
                 is_lost(one)
                     || (!alone && some_behave_badly && behaves_badly(one))
-                    || (one.gave_up && one.attempts > one.script.len() && one.script.len() < depth)
+                    || may_be_extended_in_vain(one, depth)
+                    || one.doubted.iter().any(|kind| !sure.contains(kind))
             };
             let mut doubtful: Vec<Script> = seen
                 .iter()
@@ -95,25 +101,57 @@ impl Explorer<'_> {
                 .collect();
             for one in seen.iter_mut() {
                 if let Some(better) = retried.get(&one.script) {
-                    self.reconsider(one, better);
+                    self.unsteady += u64::from(reconsider(one, better, depth));
                 }
             }
         }
         Ok(())
     }
+}
 
-    /// Takes what a script showed among fewer in place of what it showed among many.
-    fn reconsider(&mut self, one: &mut Seen, again: &Seen) {
-        match (&one.came, &again.came) {
-            (Came::Lost(_), _) | (Came::Fail(_), Came::Fail(_)) => *one = again.clone(),
-            (Came::Fail(_), Came::Pass) => {
-                self.unsteady += 1;
-                *one = again.clone();
+/// Takes what a script showed among fewer in place of what it showed among many. Whether it failed
+/// there and does not here.
+fn reconsider(one: &mut Seen, again: &Seen, depth: usize) -> bool {
+    let believed = !behaves_badly(one) && !may_be_extended_in_vain(one, depth);
+    match (&mut one.came, &again.came) {
+        // What was run again for something else that it may show keeps what it has shown.
+        (Came::Fail(known), came) if believed => {
+            if let Came::Fail(more) = came {
+                let new = |finding: &&Finding| known.iter().all(|k| k.kind != finding.kind);
+                let more: Vec<Finding> = more.iter().filter(new).cloned().collect();
+                known.extend(more);
             }
-            (Came::Pass, Came::Pass | Came::Fail(_)) if one.gave_up => *one = again.clone(),
-            _ => {}
+            one.doubted.clone_from(&again.doubted);
+            false
         }
+        (Came::Fail(_), Came::Pass) => {
+            *one = again.clone();
+            true
+        }
+        (Came::Lost(_), _) | (Came::Fail(_), Came::Fail(_)) => {
+            *one = again.clone();
+            false
+        }
+        (Came::Pass, Came::Pass | Came::Fail(_)) if one.gave_up => {
+            *one = again.clone();
+            false
+        }
+        _ => false,
     }
+}
+
+/// What it failed by.
+fn findings(one: &Seen) -> &[Finding] {
+    match &one.came {
+        Came::Fail(findings) => findings,
+        Came::Pass | Came::Lost(_) => &[],
+    }
+}
+
+/// Whether longer scripts would be run because of what the client did in vain: whether a script is
+/// extended must not depend on how busy the machine was.
+fn may_be_extended_in_vain(one: &Seen, depth: usize) -> bool {
+    one.gave_up && one.attempts > one.script.len() && one.script.len() < depth
 }
 
 fn is_lost(one: &Seen) -> bool {
@@ -123,15 +161,69 @@ fn is_lost(one: &Seen) -> bool {
 /// Whether it failed by bad manners alone. A message that was harmed stays harmed, however busy the
 /// machine was.
 fn behaves_badly(one: &Seen) -> bool {
-    match &one.came {
-        Came::Fail(findings) => findings.iter().all(|f| f.severity <= Severity::Policy),
-        Came::Pass | Came::Lost(_) => false,
-    }
+    let findings = findings(one);
+    !findings.is_empty() && findings.iter().all(|f| f.severity <= Severity::Policy)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{diagnosis::Standing, explore::letter::Letter};
+
+    fn seen(kinds: &[BugKind], doubted: &[BugKind]) -> Seen {
+        let finding = |kind: &BugKind| Finding {
+            kind: *kind,
+            severity: kind.severity(),
+            scenario: "a".into(),
+            intents: vec![1],
+            evidence: Vec::new(),
+            attempts: Vec::new(),
+            fault: None,
+            detail: String::new(),
+            or_narrower: false,
+            standing: Standing::Counts,
+        };
+        Seen {
+            script: Script(vec![Letter::RateLimited]),
+            attempts: 2,
+            gave_up: false,
+            came: match kinds {
+                [] => Came::Pass,
+                _ => Came::Fail(kinds.iter().map(finding).collect()),
+            },
+            doubted: doubted.to_vec(),
+        }
+    }
+
+    #[test]
+    fn harm_stays_and_what_was_doubted_comes_on_top() {
+        let (harm, manners) = (BugKind::NoKey, BugKind::RetryAfterIgnored);
+        let mut one = seen(&[harm], &[manners]);
+        let quiet = seen(&[harm, manners], &[]);
+        assert!(!reconsider(&mut one, &quiet, 2));
+        assert_eq!(one, quiet);
+        let mut one = seen(&[harm], &[manners]);
+        assert!(!reconsider(&mut one, &seen(&[], &[]), 2));
+        assert_eq!(one, seen(&[harm], &[]));
+    }
+
+    #[test]
+    fn bad_manners_that_are_not_seen_again_were_the_machines() {
+        let manners = BugKind::RetryAfterIgnored;
+        let mut one = seen(&[manners], &[]);
+        assert!(reconsider(&mut one, &seen(&[], &[]), 2));
+        assert_eq!(one, seen(&[], &[]));
+    }
+
+    #[test]
+    fn what_a_client_did_that_had_given_up_is_taken_from_the_quieter_run() {
+        let mut one = Seen {
+            gave_up: true,
+            ..seen(&[BugKind::NoKey], &[])
+        };
+        assert!(reconsider(&mut one, &seen(&[], &[]), 2));
+        assert_eq!(one, seen(&[], &[]));
+    }
 
     #[test]
     fn a_doubt_of_many_messages_stays_until_as_many_show_nothing() {

@@ -215,6 +215,7 @@ impl Explorer<'_> {
                     attempts: 0,
                     gave_up: false,
                     came: Came::Lost(why.clone()),
+                    doubted: Vec::new(),
                 })),
             }
         }

@@ -7,6 +7,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use super::{action::Timing, script::Script};
 use crate::{
+    bug_kind::BugKind,
     checks::waits_as_told,
     diagnosis::{Facts, Finding, Judged, Standing, diagnose_each},
     history::view::View,
@@ -39,6 +40,8 @@ pub struct Seen {
     pub gave_up: bool,
     /// What came of it.
     pub came: Came,
+    /// What it seemed to show as well, while the client was without a processor.
+    pub doubted: Vec<BugKind>,
 }
 
 /// What a batch's history says.
@@ -69,12 +72,13 @@ pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rule
     for finding in found.values_mut().flatten() {
         finding.standing = standing(finding, &[], rules, view);
     }
-    // What counts, and why something else that was seen is no proof.
-    let mut of = |intent: Option<usize>| -> (Vec<Finding>, Option<String>) {
-        let mut findings = found.remove(&intent).unwrap_or_default();
-        let doubt = findings.iter().find_map(doubtful);
-        findings.retain(|finding| finding.standing == Standing::Counts);
-        (findings, doubt)
+    // What counts, and what else was seen and is no proof.
+    let mut of = |intent: Option<usize>| -> (Vec<Finding>, Vec<Finding>) {
+        let findings = found.remove(&intent).unwrap_or_default();
+        let (counts, rest) = findings
+            .into_iter()
+            .partition(|finding| finding.standing == Standing::Counts);
+        (counts, rest)
     };
     let mut missing: BTreeMap<usize, String> = BTreeMap::new();
     for fault in reach(view).missing {
@@ -85,7 +89,8 @@ pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rule
     let each = (1..)
         .zip(scripts)
         .map(|(intent, script)| {
-            let (findings, doubt) = of(Some(intent));
+            let (findings, rest) = of(Some(intent));
+            let doubt = rest.iter().find_map(doubtful);
             let said_nothing = nothing_to_say(view, intent, missing.remove(&intent));
             let came = if !findings.is_empty() {
                 Came::Fail(findings)
@@ -99,14 +104,19 @@ pub fn read(judged: &Judged<'_>, scripts: &[Script], facts: &Facts, rules: &Rule
                 attempts: view.tries(intent).len(),
                 gave_up: may_have_given_up(view, intent, script),
                 came,
+                doubted: rest
+                    .iter()
+                    .filter(|finding| doubtful(finding).is_some())
+                    .map(|finding| finding.kind)
+                    .collect(),
             }
         })
         .collect();
-    let (together, doubt) = of(None);
+    let (together, rest) = of(None);
     Reading {
         each,
         together,
-        doubt,
+        doubt: rest.iter().find_map(doubtful),
     }
 }
 
@@ -160,7 +170,6 @@ mod tests {
 
     use super::*;
     use crate::{
-        bug_kind::BugKind,
         explore::letter::Letter,
         history::{
             History,
@@ -205,6 +214,31 @@ mod tests {
         };
         assert_eq!(findings[0].kind, BugKind::KeyPerAttempt);
         assert_eq!(findings[0].intents, [3]);
+    }
+
+    #[test]
+    fn what_a_failed_script_seemed_to_show_as_well_is_kept_in_mind() {
+        let early = |starved| {
+            let told = tale("early", 1)
+                .ask(1, Some("a"))
+                .suffer(respond(Stage::BeforeAccept, 429))
+                .answer_with(429, &[("retry-after", "1")])
+                .wait(500)
+                .starve(starved)
+                .ask(1, Some("b"))
+                .accept()
+                .all_sent();
+            read_alone(&told, &[Script(vec![Letter::RateLimited])]).each[0].clone()
+        };
+        let kinds = |seen: &Seen| match &seen.came {
+            Came::Fail(findings) => findings.iter().map(|f| f.kind).collect(),
+            Came::Pass | Came::Lost(_) => Vec::new(),
+        };
+        let (quiet, busy) = (early(0), early(400));
+        let both = [BugKind::KeyPerAttempt, BugKind::RetryAfterIgnored];
+        assert_eq!((kinds(&quiet), quiet.doubted), (both.to_vec(), Vec::new()));
+        assert_eq!(kinds(&busy), both[..1]);
+        assert_eq!(busy.doubted, both[1..]);
     }
 
     #[test]
