@@ -109,7 +109,7 @@ mod tests {
     use crate::{
         history::{
             EventKind, History, Submission,
-            builder::{close, reset, tale},
+            builder::{close, reset, tale, two_alike},
         },
         intent::Outcome,
     };
@@ -213,13 +213,7 @@ mod tests {
     #[test]
     fn requests_that_cannot_be_told_apart_or_were_submitted_twice_are_not_counted() {
         let alike = |same: bool| {
-            let mut told = tale("alike", 2);
-            if same {
-                told = told.given(|h| {
-                    h.intents[1].to = h.intents[0].to.clone();
-                    h.intents[1].body = h.intents[0].body.clone();
-                });
-            }
+            let mut told = if same { two_alike() } else { tale("apart", 2) };
             for _ in 0..9 {
                 told = told.ask(1, Some("k")).refuse(503);
             }

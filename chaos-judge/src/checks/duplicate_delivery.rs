@@ -78,7 +78,7 @@ fn forgotten_by_the_provider(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::builder::{crash, tale};
+    use crate::history::builder::{crash, tale, two_alike};
     use stub_provider::event::End;
 
     #[test]
@@ -154,10 +154,7 @@ mod tests {
     #[test]
     fn intents_that_look_alike_are_counted_together() {
         let alike = |n: usize| {
-            let mut t = tale("alike", 2).given(|h| {
-                h.intents[1].to = h.intents[0].to.clone();
-                h.intents[1].body = h.intents[0].body.clone();
-            });
+            let mut t = two_alike();
             for k in 0..n {
                 t = t.ask(1, Some(&format!("k{k}"))).accept();
             }

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::history::{
         EventKind, History, Submission,
-        builder::{hang, tale},
+        builder::{hang, tale, two_alike},
     };
 
     fn expecting(outcome: Outcome, deliveries: u32, sent: bool) -> History {
@@ -145,11 +145,7 @@ mod tests {
     #[test]
     fn each_of_several_that_look_alike_is_to_be_delivered() {
         let alike = |deliveries: usize| {
-            let mut told = tale("alike", 2).given(|h| {
-                h.expect.deliveries = Some(1);
-                h.intents[1].to = h.intents[0].to.clone();
-                h.intents[1].body = h.intents[0].body.clone();
-            });
+            let mut told = two_alike().given(|h| h.expect.deliveries = Some(1));
             for n in 0..deliveries {
                 told = told.ask(1, Some(&format!("k{n}"))).accept();
             }

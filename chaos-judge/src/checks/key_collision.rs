@@ -121,7 +121,7 @@ fn is_cut_from(key: &str, one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::builder::tale;
+    use crate::history::builder::{tale, two_alike};
 
     #[test]
     fn a_key_cut_from_what_two_identities_have_in_common_is_told_from_one_that_is_reused() {
@@ -213,12 +213,7 @@ mod tests {
     #[test]
     fn equal_words_need_as_many_keys_as_there_are_messages() {
         let alike = |second| {
-            let history = tale("alike", 2)
-                .given(|h| {
-                    let first = h.intents[0].clone();
-                    h.intents[1].to = first.to;
-                    h.intents[1].body = first.body;
-                })
+            let history = two_alike()
                 .ask(1, Some("a"))
                 .accept()
                 .ask(2, Some(second))

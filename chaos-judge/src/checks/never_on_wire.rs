@@ -71,7 +71,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::builder::{Tale, tale};
+    use crate::history::builder::{Tale, tale, two_alike};
 
     fn two_to_one() -> Tale {
         tale("same", 2).given(|h| h.intents[1].to = h.intents[0].to.clone())
@@ -115,10 +115,9 @@ mod tests {
 
     #[test]
     fn of_two_with_equal_words_one_that_was_asked_for_twice_stands_for_both() {
-        let alike = || two_to_one().given(|h| h.intents[1].body = h.intents[0].body.clone());
-        let once = alike().ask(1, Some("a")).accept();
+        let once = two_alike().ask(1, Some("a")).accept();
         assert_eq!(check(&View::new(&once.all_sent())).symptoms.len(), 1);
-        let twice = alike()
+        let twice = two_alike()
             .ask(1, Some("a"))
             .accept()
             .ask(1, Some("b"))

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::history::{
         EventKind, History,
-        builder::{Tale, tale},
+        builder::{Tale, numbers, tale},
     };
 
     fn receipt(t: Tale, status: MessageStatus) -> Tale {
@@ -122,12 +122,6 @@ mod tests {
             .ask(1, Some("k"))
             .accept()
             .believe(1, Outcome::Sent)
-    }
-
-    /// The numbers of the events of this kind.
-    fn numbers(history: &History, wanted: impl Fn(&EventKind) -> bool) -> Vec<u64> {
-        let events = history.events.iter();
-        events.filter(|e| wanted(&e.kind)).map(|e| e.seq).collect()
     }
 
     fn kinds(history: &History) -> Vec<SymptomKind> {

@@ -12,7 +12,7 @@ use crate::{
     fault::ToxicKind,
     history::{
         EventKind, History, Submission,
-        builder::{Tale, close, crash, delay, garble, respond, tale, toxic, truncate},
+        builder::{Tale, close, crash, delay, garble, respond, tale, toxic, truncate, two_alike},
     },
     intent::Outcome,
     severity::Severity,
@@ -339,14 +339,8 @@ fn a_repeat_at_the_front_door_that_sends_nothing_gives_nothing() {
 
 #[test]
 fn two_real_messages_with_equal_words_give_nothing() {
-    let two = || {
-        tale("alike", 2).given(|h| {
-            h.intents[1].to = h.intents[0].to.clone();
-            h.intents[1].body = h.intents[0].body.clone();
-        })
-    };
     nothing(
-        two()
+        two_alike()
             .ask(1, Some("a"))
             .accept()
             .ask(2, Some("b"))
@@ -355,7 +349,7 @@ fn two_real_messages_with_equal_words_give_nothing() {
     );
     // A retry of the first that looks like the second.
     nothing(
-        two()
+        two_alike()
             .ask(1, Some("a"))
             .refuse(503)
             .ask(2, Some("a"))

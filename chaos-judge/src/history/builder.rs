@@ -2,6 +2,7 @@
 //! [`deliver`](Tale::deliver), [`answer`](Tale::answer), [`believe`](Tale::believe), and the
 //! few words for what goes wrong in between.
 
+mod alike;
 mod words;
 
 use stub_provider::{
@@ -10,6 +11,7 @@ use stub_provider::{
     fault::{RequestKind, Stage},
 };
 
+pub use alike::*;
 pub use words::*;
 
 use super::{
