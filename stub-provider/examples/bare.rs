@@ -1,5 +1,5 @@
 //! The floor of the benchmark: a bare hyper server that reads each request, answers the bytes
-//! that the provider would, and remembers nothing.
+//! that the provider would, and remembers nothing. `/bulk` has a mebibyte, `/close` closes.
 //!
 //! `cargo run --release -p stub-provider --example bare -- 127.0.0.1:9091`
 
@@ -13,11 +13,23 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
+/// What `/bulk` answers: a mebibyte, for the throughput of what stands before this server.
+static BULK: [u8; 1 << 20] = [b'x'; 1 << 20];
 const BODY: &[u8] = br#"{"id":"msg_0123456789abcdef","to":"+12025550142","status":"queued"}"#;
 
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {
-    request.into_body().collect().await?;
-    let mut response = Response::new(Full::new(Bytes::from_static(BODY)));
+    let (parts, body) = request.into_parts();
+    body.collect().await?;
+    let answer = match parts.uri.path() {
+        "/bulk" => &BULK,
+        _ => BODY,
+    };
+    let mut response = Response::new(Full::new(Bytes::from_static(answer)));
+    if parts.uri.path() == "/close" {
+        response
+            .headers_mut()
+            .insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+    }
     *response.status_mut() = StatusCode::CREATED;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
