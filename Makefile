@@ -58,10 +58,10 @@ mutants:
 	@cargo mutants --version >/dev/null 2>&1 || cargo install cargo-mutants --locked
 	cargo mutants --package chaos-judge --profile mutants --output target $(ARGS) -- --lib -- --skip simulation
 
-# Ratios against a bare server and a real Toxiproxy, each pair in one run.
+# What is promised of speed, beside a bare server and what one would pick instead; installs what it
+# compares with, writes docs/benchmarks.md. SECTIONS="provider proxy" for a part.
 bench:
-	bash bench/stub.sh
-	scripts/toxiproxy.sh $(TOXIPROXY_VERSION) bash bench/proxy.sh
+	python3 bench/bench.py $(SECTIONS)
 
 # What an exploration costs against its depth; writes docs/explore-cost.md.
 bench-explore:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 
+import load
 import memory
 import page
 import peers
@@ -45,6 +46,7 @@ def main():
     unknown = set(named) - set(SECTIONS)
     if unknown:
         raise SystemExit(f"no such section: {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+    load.install()
     build()
     if not named or "provider" in named:
         peers.install()

@@ -18,6 +18,14 @@ class Load:
     p99: float
 
 
+def install():
+    """By Debian's package, where it is missing and there is such a thing."""
+    if not shutil.which("wrk") and shutil.which("apt-get"):
+        subprocess.run(["apt-get", "install", "-y", "-qq", "wrk"], stdout=subprocess.DEVNULL, check=False)
+    if not shutil.which("wrk"):
+        raise SystemExit("wrk is missing: install it (Debian: apt-get install wrk)")
+
+
 def run(port, seconds, *, connections=32, prefix="key", keys=0):
     """POSTs messages, each under a key of its own, or under `keys` keys in turn. A request that
     failed, or was answered by anything but a 2xx or 3xx, ends the measurement."""
@@ -32,8 +40,6 @@ def get(port, path, seconds, connections=32):
 
 
 def wrk(url, seconds, connections, before, after):
-    if not shutil.which("wrk"):
-        raise SystemExit("wrk is missing (Debian: apt-get install wrk)")
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", *before, url, *after]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     result = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("RESULT ")]
