@@ -3,7 +3,7 @@
 CLIENT ?= clients/outbox-worker/client.toml
 TOXIPROXY_VERSION ?= v2.12.0
 
-.PHONY: dist chaos clients soak defects table explored test test-real mutants bench bench-explore lint sdks
+.PHONY: dist chaos clients soak defects table explored test test-real mutants bench bench-explore instructions lint sdks
 
 # The standard suite against a client: make chaos CLIENT=path/to/client.toml ARGS="--jobs 2"
 chaos:
@@ -62,6 +62,11 @@ mutants:
 # compares with, writes docs/benchmarks.md. SECTIONS="provider proxy" for a part.
 bench:
 	python3 bench/bench.py $(SECTIONS)
+
+# How many instructions each hot path takes, against the record: a busy machine changes nothing in it.
+# After a change that is meant to cost, or to gain: make instructions ARGS=--update
+instructions:
+	bench/instructions.py $(ARGS)
 
 # What an exploration costs against its depth; writes docs/explore-cost.md.
 bench-explore:
