@@ -41,16 +41,16 @@ TOLERANCE = 0.05
 
 # How often each path is done: often enough that hash tables, which start from a random seed, even out.
 TIMES = {
-    "request-new": 2048,
-    "request-replay": 2048,
-    "ledger-accept": 16384,
-    "ledger-replay": 16384,
-    "fingerprint": 4096,
-    "key": 16384,
-    "relay": 1024,
+    "request-new": 256,
+    "request-replay": 256,
+    "ledger-accept": 4096,
+    "ledger-replay": 4096,
+    "fingerprint": 512,
+    "key": 2048,
+    "relay": 512,
     "slicer": 256,
-    "index": 16,
-    "observe": 16,
+    "index": 2,
+    "observe": 1,
 }
 
 

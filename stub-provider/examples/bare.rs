@@ -26,9 +26,10 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyp
     };
     let mut response = Response::new(Full::new(Bytes::from_static(answer)));
     if parts.uri.path() == "/close" {
-        response
-            .headers_mut()
-            .insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+        response.headers_mut().insert(
+            header::CONNECTION,
+            header::HeaderValue::from_static("close"),
+        );
     }
     *response.status_mut() = StatusCode::CREATED;
     response.headers_mut().insert(

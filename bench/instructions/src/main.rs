@@ -33,18 +33,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let times = times.parse()?;
     match path.as_str() {
-        "request-new" => request_new(times),
-        "request-replay" => request_replay(times),
+        "request-new" => request_new(times)?,
+        "request-replay" => request_replay(times)?,
         "ledger-accept" => ledger_accept(times),
         "ledger-replay" => ledger_replay(times),
         "fingerprint" => fingerprint(times),
-        "key" => key(times),
-        "relay" => relay(times, None),
-        "slicer" => relay(times, Some(slicer())),
+        "key" => key(times)?,
+        "relay" => relay(times, None)?,
+        "slicer" => relay(times, Some(slicer()))?,
         "index" => index(times),
         "observe" => observe_all(times),
-        _ => Err(format!("there is no path `{path}`").into()),
+        _ => return Err(format!("there is no path `{path}`").into()),
     }
+    Ok(())
 }
 
 type Done = Result<(), Box<dyn Error>>;
@@ -74,7 +75,7 @@ fn ledger() -> (Ledger<Arc<str>>, Fingerprint, Arc<str>) {
 }
 
 /// A new key: claimed, and settled with its answer and its message.
-fn ledger_accept(times: u64) -> Done {
+fn ledger_accept(times: u64) {
     let (ledger, of, answer) = ledger();
     for number in 0..times {
         let key = KeyId::new("default", &format!("otp-{number:08}"));
@@ -83,11 +84,10 @@ fn ledger_accept(times: u64) -> Done {
         let message = Some(MessageId(number));
         ledger.settle(&key, number, Some(answer.clone()), message, Duration::ZERO);
     }
-    Ok(())
 }
 
 /// A key that was answered: its answer is found.
-fn ledger_replay(times: u64) -> Done {
+fn ledger_replay(times: u64) {
     let (ledger, of, answer) = ledger();
     let key = KeyId::new("default", "otp-00000000");
     let _ = ledger.arrive(key.clone(), of, 0, None, Duration::ZERO);
@@ -96,15 +96,13 @@ fn ledger_replay(times: u64) -> Done {
         let key = KeyId::new("default", black_box("otp-00000000"));
         black_box(ledger.arrive(key, of, number, None, Duration::ZERO));
     }
-    Ok(())
 }
 
 /// The digest that a key is bound to.
-fn fingerprint(times: u64) -> Done {
+fn fingerprint(times: u64) {
     for _ in 0..times {
         black_box(Fingerprint::of("POST", "/v1/messages", black_box(BODY)));
     }
-    Ok(())
 }
 
 /// Reading a key out of its header.
@@ -135,20 +133,18 @@ fn relay(times: u64, toxic: Option<Attributes>) -> Done {
 }
 
 /// The index of a history of a thousand messages.
-fn index(times: u64) -> Done {
+fn index(times: u64) {
     let history = run::history(1_000);
     for _ in 0..times {
         black_box(View::new(black_box(&history)));
     }
-    Ok(())
 }
 
 /// Every check over a history of a thousand messages.
-fn observe_all(times: u64) -> Done {
+fn observe_all(times: u64) {
     let history = run::history(1_000);
     let view = View::new(&history);
     for _ in 0..times {
         black_box(observe(black_box(&view)));
     }
-    Ok(())
 }
