@@ -10,7 +10,7 @@ import servers
 from rounds import median
 
 RUNNER = servers.RELEASE / "chaos-runner"
-SCENARIO = 'title = "{title}"\nwhy = "To measure the runner."\nintents = {intents}\n'
+SCENARIO = 'title = "{title}"\nwhy = "To measure the runner."\n[intents]\ncount = {intents}\n'
 COPIES = 20
 
 
