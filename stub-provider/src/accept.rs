@@ -6,6 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use hyper::StatusCode;
 
 use crate::{
@@ -108,8 +109,8 @@ impl Found {
     /// The messages to a number, of the customer who asks.
     pub(crate) fn to(number: &str, mut deliveries: Vec<Delivery>, customer: &str) -> Self {
         deliveries.retain(|delivery| {
-            let reading = &delivery.by.reading;
-            reading.customer == customer && reading.to.as_deref() == Some(number)
+            let reading = delivery.by.reading();
+            reading.customer == customer && reading.to == Some(number)
         });
         Self {
             in_flight: false,
@@ -119,7 +120,7 @@ impl Found {
 
     /// A message that was asked for by its id, for the customer whose it is.
     pub(crate) fn one(delivery: Option<Delivery>, customer: &str) -> Self {
-        let theirs = delivery.filter(|delivery| delivery.by.reading.customer == customer);
+        let theirs = delivery.filter(|delivery| delivery.by.reading().customer == customer);
         Self {
             in_flight: false,
             deliveries: theirs.into_iter().collect(),
@@ -151,7 +152,7 @@ impl Core {
         Some(match standing {
             Standing::Wrong(reply) => Decision::plain(reply.clone()),
             Standing::Lookup(asked) => {
-                self.looked_up(asked, self.find(&attempt.reading.customer, asked))
+                self.looked_up(asked, self.find(attempt.reading().customer, asked))
             }
             Standing::Keyless => self.accept(attempt, None, instead, number),
             Standing::Keyed(ticket, claim) => match claim {
@@ -199,10 +200,10 @@ impl Core {
         instead: Option<Reply>,
         number: Option<MessageId>,
     ) -> Decision {
-        let reading = &attempt.reading;
+        let reading = attempt.reading();
         let refused = self
             .profile
-            .refusal(reading.to.as_deref(), attempt.sender.as_deref())
+            .refusal(reading.to, attempt.request.sender())
             .or_else(|| self.opted_out(attempt));
         let mut decision = if let Some(refused) = refused {
             let row = self
@@ -272,9 +273,9 @@ impl Core {
     /// Counts a delivery. `again`: one was made under its key before.
     fn count_delivery(&self, delivery: &Delivery, again: bool) {
         self.tally.accepted.one_more();
-        let reading = &delivery.by.reading;
+        let reading = delivery.by.reading();
         self.duplicates
-            .delivered(reading, again, delivery.at, self.retention);
+            .delivered(&reading, again, delivery.at, self.retention);
     }
 
     /// The answer that accepts a message.
@@ -287,7 +288,12 @@ impl Core {
             MessageStatus::Queued.as_str(),
             at,
         );
-        Reply::written(submit.success, submit.answers, body)
+        // Kept for as long as the key is: no more than its bytes, whatever room they were written in.
+        Reply::written(
+            submit.success,
+            submit.answers,
+            Bytes::copy_from_slice(body.as_bytes()),
+        )
     }
 
     /// A message as the provider writes it.
@@ -299,15 +305,15 @@ impl Core {
         status: &str,
         at: Duration,
     ) -> String {
-        let reading = &attempt.reading;
+        let reading = attempt.reading();
         let filling = Filling {
             id: Some(name),
-            to: reading.to.as_deref(),
-            from: attempt.sender.as_deref(),
-            text: reading.text.as_deref(),
+            to: reading.to,
+            from: attempt.request.sender(),
+            text: reading.text,
             status: Some(status),
-            key: reading.key.as_deref(),
-            customer: Some(&reading.customer),
+            key: reading.key,
+            customer: Some(reading.customer),
             ..Filling::default()
         };
         self.profile.message(template, filling, &self.clock, at)
@@ -317,15 +323,18 @@ impl Core {
     pub(crate) fn false_promise(&self, attempt: &Attempt) -> Arc<Reply> {
         // Counted from the far end, where no true message ever gets its number.
         let name = self.naming.name(MessageId(u64::MAX - attempt.id));
-        self.whole(attempt, Arc::new(self.success(attempt, &name, attempt.at)))
+        self.whole(
+            attempt,
+            Arc::new(self.success(attempt, &name, attempt.at())),
+        )
     }
 
     /// An attempt's message is not accepted.
     fn refuse(&self, attempt: &Attempt, row: &Row, message: &str) -> Reply {
-        let reading = &attempt.reading;
+        let reading = attempt.reading();
         let about = About {
-            to: reading.to.as_deref().map(|to| self.profile.written(to)),
-            key: reading.key.as_deref(),
+            to: reading.to.map(|to| self.profile.written(to)),
+            key: reading.key,
         };
         self.profile.errors.of_recipient(row, message, about)
     }
@@ -349,7 +358,7 @@ impl Core {
     /// stands in a whole around it.
     pub(crate) fn whole(&self, attempt: &Attempt, reply: Arc<Reply>) -> Arc<Reply> {
         let about_one = self.profile.submit.list.is_some()
-            && attempt.reading.kind == RequestKind::Submit
+            && attempt.kind == RequestKind::Submit
             && reply.status == self.profile.submit.success;
         if about_one {
             self.around(&reply)

@@ -26,7 +26,7 @@ impl Core {
         if matches!(standing, Standing::Wrong(_) | Standing::Lookup(_)) {
             return None;
         }
-        match quotas.admit(&attempt.reading.customer, attempt.at) {
+        match quotas.admit(attempt.reading().customer, attempt.at()) {
             Ok(permit) => Some(permit),
             Err(limited) => {
                 *standing = Standing::Wrong(self.over_quota(limited));
@@ -41,8 +41,8 @@ impl Core {
         let now = self.clock.now();
         quotas
             .take(
-                &attempt.reading.customer,
-                attempt.sender.as_deref(),
+                attempt.reading().customer,
+                attempt.request.sender(),
                 now,
                 self.clock.unix(now),
                 self.life.in_queue(self.validity(attempt)),
@@ -57,8 +57,8 @@ impl Core {
         for delivery in self.records.deliveries() {
             let by = &delivery.by;
             quotas.took(
-                &by.reading.customer,
-                by.sender.as_deref(),
+                by.reading().customer,
+                by.request.sender(),
                 delivery.at,
                 self.clock.unix(delivery.at),
                 self.life.in_queue(self.validity(by)),

@@ -113,7 +113,7 @@ impl Core {
     /// Enters a request in the records.
     pub(crate) fn arrive(
         self: &Arc<Self>,
-        came: Arrival,
+        came: &Arrival,
         asked: Asked,
     ) -> (Arc<Attempt>, Standing) {
         match asked {
@@ -126,7 +126,7 @@ impl Core {
     /// of that number.
     pub(crate) fn arrive_submit(
         self: &Arc<Self>,
-        came: Arrival,
+        came: &Arrival,
         element: usize,
     ) -> (Arc<Attempt>, Standing) {
         let profile = &self.profile;
@@ -208,17 +208,23 @@ impl Core {
             };
             (by_key, Standing::Keyed(ticket, claim))
         } else {
-            let by_recipient = self.count_keyless(&counted_as(&reading));
+            let by_recipient = self.count_keyless(&counted_as(&reading.borrowed()));
             let standing = wrong.map_or(Standing::Keyless, Standing::Wrong);
             (by_recipient, standing)
         };
         reading.ordinal = matched.map_or(by_key, |(_, ordinal)| ordinal);
-        let attempt = Arc::new(Attempt::new(id, came, reading, by_key, sender));
+        let attempt = Arc::new(Attempt::new(
+            id,
+            came,
+            &reading.borrowed(),
+            by_key,
+            sender.as_deref(),
+        ));
         self.record(arrivals, &attempt, standing.key());
         (attempt, standing)
     }
 
-    fn arrive_lookup(&self, came: Arrival, asked: Asked) -> (Arc<Attempt>, Standing) {
+    fn arrive_lookup(&self, came: &Arrival, asked: Asked) -> (Arc<Attempt>, Standing) {
         let authentication = &self.profile.authentication;
         let [credential] = place::read(
             [authentication.place()],
@@ -244,9 +250,9 @@ impl Core {
                     .naming
                     .parse(id)
                     .and_then(|id| self.records.delivery(id));
-                let reading = delivery.as_ref().map(|delivery| &delivery.by.reading);
+                let reading = delivery.as_ref().map(|delivery| delivery.by.reading());
                 (
-                    reading.and_then(|r| r.key.clone()),
+                    reading.and_then(|r| r.key).map(str::to_owned),
                     reading.and_then(|r| r.intent),
                 )
             }
@@ -267,11 +273,11 @@ impl Core {
             intent,
             ordinal: 0,
         };
-        let by_key = self.count_keyless(&counted_as(&reading));
+        let by_key = self.count_keyless(&counted_as(&reading.borrowed()));
         reading.ordinal = intent.map_or(by_key, |intent| {
             self.intents.count(intent, RequestKind::Lookup)
         });
-        let attempt = Arc::new(Attempt::new(id, came, reading, by_key, None));
+        let attempt = Arc::new(Attempt::new(id, came, &reading.borrowed(), by_key, None));
         self.record(arrivals, &attempt, None);
         let standing = wrong.map_or(Standing::Lookup(asked), Standing::Wrong);
         (attempt, standing)
@@ -299,9 +305,10 @@ impl Core {
         let Store::Shared(shared) = &self.store else {
             return Ok(attempt);
         };
+        let reading = attempt.reading();
         let counted = match standing.key() {
             Some(key) => Cow::Borrowed(key.text()),
-            None => counted_as(&attempt.reading),
+            None => counted_as(&reading),
         };
         let (id, by_key) = shared.enter(&attempt, &counted).await?;
         // Nobody else knows it yet.
@@ -319,7 +326,7 @@ impl Core {
             connection: attempt.connection,
             nth_on_connection: attempt.nth_on_connection,
             request: attempt.request.seen(),
-            reading: Arc::new(attempt.reading.clone()),
+            reading: Arc::new(attempt.reading().owned()),
         });
     }
 
@@ -337,7 +344,7 @@ impl Core {
     /// recipients.
     pub(crate) fn bound_to(&self, attempt: &Attempt) -> Option<Fingerprint> {
         let alone = self.profile.key.unit == KeyUnit::Request;
-        (alone && attempt.reading.key.is_some()).then(|| {
+        (alone && attempt.request.said().key.is_some()).then(|| {
             let request = &attempt.request;
             self.fingerprint(operation(request.path()), request.body(), 0)
         })
@@ -412,12 +419,11 @@ impl Core {
 }
 
 /// What a request is counted under that has no stake in a key.
-pub(crate) fn counted_as(reading: &Reading) -> Cow<'_, str> {
+pub(crate) fn counted_as<'a>(reading: &Reading<&'a str>) -> Cow<'a, str> {
     match reading.kind {
-        RequestKind::Submit => Cow::Borrowed(reading.to.as_deref().unwrap_or_default()),
+        RequestKind::Submit => Cow::Borrowed(reading.to.unwrap_or_default()),
         RequestKind::Lookup => {
-            let asked = reading.key.as_deref().or(reading.to.as_deref());
-            let asked = asked.unwrap_or_default();
+            let asked = reading.key.or(reading.to).unwrap_or_default();
             Cow::Owned(format!("{}\0lookup\0{asked}", reading.customer))
         }
     }

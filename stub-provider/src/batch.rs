@@ -44,7 +44,7 @@ pub(crate) async fn carried(
     let core = line.core.clone();
     let mut parts = Vec::with_capacity(size);
     for element in 0..size {
-        let (attempt, mut standing) = core.arrive_submit(came.clone(), element);
+        let (attempt, mut standing) = core.arrive_submit(&came, element);
         let Ok(attempt) = core.share(attempt, &standing).await else {
             // Those before it go on; of this request nobody knows more than that.
             return Err(Stop);

@@ -361,7 +361,7 @@ impl Carry {
     async fn decide(&mut self) -> Result<Decision, Outcome> {
         let core = self.core.clone();
         if let (Store::Shared(shared), Standing::Lookup(asked)) = (&core.store, &self.standing) {
-            let customer = &self.attempt.reading.customer;
+            let customer = self.attempt.reading().customer;
             return match shared.find(customer, asked, core.naming).await {
                 Ok(found) => Ok(core.looked_up(asked, found)),
                 Err(Refused) => Err(self.turned_away()),

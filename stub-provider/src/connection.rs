@@ -276,7 +276,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
             return Box::pin(batch::carried(line, era, came, size)).await;
         }
     }
-    let (mut attempt, mut standing) = core.arrive(came, asked);
+    let (mut attempt, mut standing) = core.arrive(&came, asked);
     if core.store.is_shared() {
         match Box::pin(core.share(attempt, &standing)).await {
             Ok(shared) => attempt = shared,

@@ -31,7 +31,7 @@ impl Duplicates {
     /// A delivery was made. `known_key`: one was made under its key before.
     pub(crate) fn delivered(
         &self,
-        reading: &Reading,
+        reading: &Reading<&str>,
         known_key: bool,
         now: Duration,
         retention: Duration,
@@ -62,7 +62,7 @@ impl Duplicates {
 }
 
 /// 128 bits of customer, recipient and words: too many for two messages to meet by chance.
-fn words(reading: &Reading) -> u128 {
+fn words(reading: &Reading<&str>) -> u128 {
     let half = |salt: u8| {
         let mut hasher = DefaultHasher::new();
         (salt, &reading.customer, &reading.to, &reading.text).hash(&mut hasher);
@@ -94,7 +94,7 @@ mod tests {
         let duplicates = Duplicates::default();
         for (reading, known_key, minutes) in deliveries {
             let now = Duration::from_mins(*minutes);
-            duplicates.delivered(reading, *known_key, now, HOUR);
+            duplicates.delivered(&reading.borrowed(), *known_key, now, HOUR);
         }
         duplicates.count()
     }

@@ -49,23 +49,55 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-/// What a request says, read with the help of the profile.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reading {
+/// What a request says, read with the help of the profile. `T` is a text, its own or borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading<T = String> {
     /// Submit or lookup.
     pub kind: RequestKind,
     /// The customer whose credential it bears.
-    pub customer: String,
+    pub customer: T,
     /// The idempotency key; `None` where the request has none.
-    pub key: Option<String>,
+    pub key: Option<T>,
     /// The recipient; `None` where the request names none.
-    pub to: Option<String>,
+    pub to: Option<T>,
     /// The words of the message.
-    pub text: Option<String>,
+    pub text: Option<T>,
     /// Which intent it is for, by number; `None` for a stray.
     pub intent: Option<usize>,
     /// Which attempt (or lookup) of that intent it is, from 1; of its key where no intents are known.
     pub ordinal: u32,
+}
+
+impl Reading {
+    /// The same, borrowed.
+    #[must_use]
+    pub fn borrowed(&self) -> Reading<&str> {
+        Reading {
+            kind: self.kind,
+            customer: &self.customer,
+            key: self.key.as_deref(),
+            to: self.to.as_deref(),
+            text: self.text.as_deref(),
+            intent: self.intent,
+            ordinal: self.ordinal,
+        }
+    }
+}
+
+impl Reading<&str> {
+    /// The same, with texts of its own.
+    #[must_use]
+    pub fn owned(self) -> Reading {
+        Reading {
+            kind: self.kind,
+            customer: self.customer.to_owned(),
+            key: self.key.map(str::to_owned),
+            to: self.to.map(str::to_owned),
+            text: self.text.map(str::to_owned),
+            intent: self.intent,
+            ordinal: self.ordinal,
+        }
+    }
 }
 
 /// How an attempt or a connection ended, as the server's socket saw it.

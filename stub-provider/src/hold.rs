@@ -53,14 +53,13 @@ impl Holds {
     /// on, so that whoever hears of it can let it go.
     pub(crate) fn stop(&self, attempt: &Attempt, stage: Stage) -> Option<oneshot::Receiver<()>> {
         let mut holds = self.state();
-        let reading = &attempt.reading;
         let held = holds.rules.iter().any(|(at, rule)| {
             *at == stage
-                && rule.request == reading.kind
+                && rule.request == attempt.kind
                 && rule
                     .intent
-                    .is_none_or(|intent| reading.intent == Some(intent))
-                && rule.attempts.contains(reading.ordinal)
+                    .is_none_or(|intent| attempt.intent() == Some(intent))
+                && rule.attempts.contains(attempt.ordinal)
         });
         if !held || holds.early.remove(&(attempt.id, stage)) {
             return None;

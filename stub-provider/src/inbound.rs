@@ -168,9 +168,9 @@ impl OptOuts {
 impl Core {
     /// How an attempt is refused whose recipient has opted out.
     pub(crate) fn opted_out(&self, attempt: &Attempt) -> Option<&Refused> {
-        let reading = &attempt.reading;
-        let (to, sender) = (reading.to.as_deref(), attempt.sender.as_deref());
-        if self.opt_outs.block(to, sender, &reading.customer) {
+        let reading = attempt.reading();
+        let sender = attempt.request.sender();
+        if self.opt_outs.block(reading.to, sender, reading.customer) {
             self.profile.refusal(Some(BLOCKED), None)
         } else {
             None

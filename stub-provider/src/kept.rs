@@ -1,72 +1,192 @@
 //! [`Kept`]: a request as it is kept on record.
 //!
-//! Owns its compact form: one block of bytes in place of the parser's structures, so that a
-//! record of a million requests stays small and the parser's buffers are free at once.
+//! Owns its compact form: one block of bytes in place of the parser's structures and of a text for
+//! each thing that was read from it, so that a record of a million requests stays small and the
+//! parser's buffers are free at once.
 
 use std::sync::Arc;
 
 use hyper::{HeaderMap, Method, Uri};
 
-use crate::event::Request;
+use crate::event::{Reading, Request};
 
-/// Method, target, headers and body of one request.
+/// What was read from a request with the help of the profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Said<'a> {
+    pub(crate) customer: &'a str,
+    pub(crate) key: Option<&'a str>,
+    pub(crate) to: Option<&'a str>,
+    pub(crate) text: Option<&'a str>,
+    pub(crate) sender: Option<&'a str>,
+}
+
+/// The parts of the block, in their order.
+#[derive(Clone, Copy)]
+enum Part {
+    Method,
+    Target,
+    /// The headers as `name: value` lines.
+    Head,
+    Body,
+    Customer,
+    Key,
+    To,
+    Text,
+    Sender,
+}
+
+const PARTS: usize = Part::Sender as usize + 1;
+
+/// Method, target, headers and body of one request, and what was read from it.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    method: Method,
-    /// The target, the headers as `name: value` lines, the body.
     bytes: Box<[u8]>,
-    target: u32,
-    head: u32,
+    /// Where each part ends; the next one begins there. A request's limits keep it far below 4 GiB.
+    ends: [u32; PARTS],
+    /// A bit for each part that the request does not have, which is not the same as an empty one.
+    absent: u16,
+}
+
+/// A block in the making.
+struct Block {
+    bytes: Vec<u8>,
+    ends: [u32; PARTS],
+    absent: u16,
+}
+
+impl Block {
+    fn with_room(bytes: usize) -> Self {
+        Self {
+            bytes: Vec::with_capacity(bytes),
+            ends: [0; PARTS],
+            absent: 0,
+        }
+    }
+
+    /// Whatever was added since the part before is this part.
+    fn end(&mut self, part: Part) {
+        self.ends[part as usize] = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+    }
+
+    fn push(&mut self, part: Part, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.end(part);
+    }
+
+    fn finish(mut self, said: Said<'_>) -> Kept {
+        self.push(Part::Customer, said.customer.as_bytes());
+        for (part, text) in said.others() {
+            if text.is_none() {
+                self.absent |= 1 << part as u16;
+            }
+            self.push(part, text.unwrap_or_default().as_bytes());
+        }
+        Kept {
+            bytes: self.bytes.into_boxed_slice(),
+            ends: self.ends,
+            absent: self.absent,
+        }
+    }
+}
+
+impl<'a> Said<'a> {
+    /// The texts of a reading, and the sender's number where the request names one.
+    pub(crate) fn of(reading: &Reading<&'a str>, sender: Option<&'a str>) -> Self {
+        Self {
+            customer: reading.customer,
+            key: reading.key,
+            to: reading.to,
+            text: reading.text,
+            sender,
+        }
+    }
+
+    /// Everything but the customer, which is always known.
+    fn others(self) -> [(Part, Option<&'a str>); 4] {
+        [
+            (Part::Key, self.key),
+            (Part::To, self.to),
+            (Part::Text, self.text),
+            (Part::Sender, self.sender),
+        ]
+    }
+
+    fn len(self) -> usize {
+        let others = self.others().map(|(_, text)| text.map_or(0, str::len));
+        self.customer.len() + others.iter().sum::<usize>()
+    }
 }
 
 impl Kept {
-    /// Keeps a request. Its limits keep it far below 4 GiB.
-    pub(crate) fn new(method: Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Self {
+    /// Keeps a request.
+    pub(crate) fn new(
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        body: &[u8],
+        said: Said<'_>,
+    ) -> Self {
         let target = uri.path_and_query().map_or(uri.path(), |all| all.as_str());
         let lines = headers
             .iter()
             .map(|(name, value)| name.as_str().len() + value.len() + 3)
             .sum::<usize>();
-        let mut bytes = Vec::with_capacity(target.len() + lines + body.len());
-        bytes.extend_from_slice(target.as_bytes());
-        let target = bytes.len();
+        let room = method.as_str().len() + target.len() + lines + body.len() + said.len();
+        let mut block = Block::with_room(room);
+        block.push(Part::Method, method.as_str().as_bytes());
+        block.push(Part::Target, target.as_bytes());
         for (name, value) in headers {
-            bytes.extend_from_slice(name.as_str().as_bytes());
-            bytes.extend_from_slice(b": ");
-            bytes.extend_from_slice(value.as_bytes());
+            block.bytes.extend_from_slice(name.as_str().as_bytes());
+            block.bytes.extend_from_slice(b": ");
+            block.bytes.extend_from_slice(value.as_bytes());
             // No header can hold a line feed.
-            bytes.push(b'\n');
+            block.bytes.push(b'\n');
         }
-        let head = bytes.len();
-        bytes.extend_from_slice(body);
-        Self {
-            method,
-            bytes: bytes.into_boxed_slice(),
-            target: u32::try_from(target).unwrap_or(u32::MAX),
-            head: u32::try_from(head).unwrap_or(u32::MAX),
-        }
+        block.end(Part::Head);
+        block.push(Part::Body, body);
+        block.finish(said)
     }
 
     /// Takes up a request again that was kept before: what [`Kept::head`] and the others said.
-    pub(crate) fn again(method: Method, target: &str, head: &[u8], body: &[u8]) -> Self {
-        let bytes = [target.as_bytes(), head, body].concat();
-        let end_of_head = target.len() + head.len();
-        Self {
-            method,
-            bytes: bytes.into_boxed_slice(),
-            target: u32::try_from(target.len()).unwrap_or(u32::MAX),
-            head: u32::try_from(end_of_head).unwrap_or(u32::MAX),
-        }
+    pub(crate) fn again(
+        method: &Method,
+        target: &str,
+        head: &[u8],
+        body: &[u8],
+        said: Said<'_>,
+    ) -> Self {
+        let room = method.as_str().len() + target.len() + head.len() + body.len() + said.len();
+        let mut block = Block::with_room(room);
+        block.push(Part::Method, method.as_str().as_bytes());
+        block.push(Part::Target, target.as_bytes());
+        block.push(Part::Head, head);
+        block.push(Part::Body, body);
+        block.finish(said)
+    }
+
+    fn part(&self, part: Part) -> &[u8] {
+        let place = part as usize;
+        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let range = start as usize..self.ends[place] as usize;
+        self.bytes.get(range).unwrap_or_default()
+    }
+
+    /// A part that was a text when it was added.
+    fn text(&self, part: Part) -> &str {
+        std::str::from_utf8(self.part(part)).unwrap_or_default()
+    }
+
+    fn text_if_any(&self, part: Part) -> Option<&str> {
+        (self.absent & (1 << part as u16) == 0).then(|| self.text(part))
     }
 
     pub(crate) fn method(&self) -> &str {
-        self.method.as_str()
+        self.text(Part::Method)
     }
 
     /// Path and query.
     pub(crate) fn target(&self) -> &str {
-        std::str::from_utf8(self.bytes.get(..self.target as usize).unwrap_or_default())
-            .unwrap_or_default()
+        self.text(Part::Target)
     }
 
     pub(crate) fn path(&self) -> &str {
@@ -75,13 +195,28 @@ impl Kept {
     }
 
     pub(crate) fn body(&self) -> &[u8] {
-        self.bytes.get(self.head as usize..).unwrap_or_default()
+        self.part(Part::Body)
     }
 
     /// The headers as `name: value` lines.
     pub(crate) fn head(&self) -> &[u8] {
-        let lines = self.bytes.get(self.target as usize..self.head as usize);
-        lines.unwrap_or_default()
+        self.part(Part::Head)
+    }
+
+    /// What was read from it.
+    pub(crate) fn said(&self) -> Said<'_> {
+        Said {
+            customer: self.text(Part::Customer),
+            key: self.text_if_any(Part::Key),
+            to: self.text_if_any(Part::To),
+            text: self.text_if_any(Part::Text),
+            sender: self.sender(),
+        }
+    }
+
+    /// The sender's number, where the request names one.
+    pub(crate) fn sender(&self) -> Option<&str> {
+        self.text_if_any(Part::Sender)
     }
 
     /// Names in lower case, values as text.
@@ -125,15 +260,25 @@ mod tests {
         for (name, value) in [("x-a", "1: 2"), ("x-empty", ""), ("x-a", "3")] {
             headers.append(name, value.parse().expect("a value"));
         }
-        let kept = Kept::new(Method::POST, &uri, &headers, b"a\nb: c");
+        let said = Said {
+            customer: "acme",
+            key: None,
+            to: Some("+12025550142"),
+            text: Some(""),
+            sender: Some("+12025550100"),
+        };
+        let kept = Kept::new(&Method::POST, &uri, &headers, b"a\nb: c", said);
         assert_eq!(
             (kept.method(), kept.target(), kept.path()),
             ("POST", "/v1/messages?a=b", "/v1/messages")
         );
         assert_eq!(kept.body(), b"a\nb: c");
-        let mut said = kept.headers();
-        said.sort();
+        assert_eq!(kept.said(), said);
+        let mut lines = kept.headers();
+        lines.sort();
         let expected = [("x-a", "1: 2"), ("x-a", "3"), ("x-empty", "")];
-        assert_eq!(said, expected.map(|(n, v)| (n.to_owned(), v.to_owned())));
+        assert_eq!(lines, expected.map(|(n, v)| (n.to_owned(), v.to_owned())));
+        let again = Kept::again(&Method::POST, kept.target(), kept.head(), kept.body(), said);
+        assert_eq!((again.seen(), again.said()), (kept.seen(), said));
     }
 }

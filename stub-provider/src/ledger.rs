@@ -84,7 +84,8 @@ enum State<A> {
 #[derive(Debug)]
 struct Slot<A> {
     attempts: u32,
-    intent: Option<usize>,
+    /// Their list would not fit into memory if this did not.
+    intent: Option<u32>,
     fingerprint: Fingerprint,
     state: State<A>,
     /// When the answer was stored.
@@ -138,7 +139,7 @@ impl<A: Clone> Ledger<A> {
             Entry::Vacant(place) => {
                 place.insert(Box::new(Slot {
                     attempts: 1,
-                    intent,
+                    intent: narrow(intent),
                     fingerprint,
                     state: State::Working { attempt },
                     since: now,
@@ -151,7 +152,7 @@ impl<A: Clone> Ledger<A> {
             Entry::Occupied(mut place) => {
                 let slot = place.get_mut();
                 slot.attempts += 1;
-                slot.intent = intent.or(slot.intent);
+                slot.intent = narrow(intent).or(slot.intent);
                 let claim = slot.claim(fingerprint, attempt, now, self.retention);
                 (slot.attempts, claim)
             }
@@ -260,7 +261,7 @@ impl<A: Clone> Ledger<A> {
     /// The intent of the last request under a key.
     #[must_use]
     pub fn intent(&self, id: &KeyId) -> Option<usize> {
-        self.slots.get(id)?.intent
+        self.slots.get(id)?.intent.map(|intent| intent as usize)
     }
 
     /// Takes up a count of requests that a store has kept.
@@ -306,6 +307,10 @@ impl<A: Clone> Ledger<A> {
         self.forget();
         self.slots.clear();
     }
+}
+
+fn narrow(intent: Option<usize>) -> Option<u32> {
+    intent.and_then(|intent| u32::try_from(intent).ok())
 }
 
 impl<A: Clone> Slot<A> {

@@ -89,7 +89,7 @@ impl Core {
     }
 
     fn stations(&self, delivery: &Delivery) -> Vec<Station> {
-        let to = delivery.by.reading.to.as_deref().unwrap_or_default();
+        let to = delivery.by.reading().to.unwrap_or_default();
         let is_of = |numbers: &[String]| numbers.iter().any(|number| number == to);
         let fate = if is_of(&self.profile.undelivered_to) {
             Fate::Undelivered
@@ -194,12 +194,12 @@ impl Core {
     }
 
     fn nth_accepted(&self, delivery: &Delivery) -> u32 {
-        let reading = &delivery.by.reading;
+        let reading = delivery.by.reading();
         if let Some(intent) = reading.intent {
             return self.intents.accepted(intent);
         }
-        let of = reading.key.as_ref().or(reading.to.as_ref());
-        let what = format!("{}\0{}", reading.customer, of.map_or("", String::as_str));
+        let of = reading.key.or(reading.to).unwrap_or_default();
+        let what = format!("{}\0{of}", reading.customer);
         let mut count = self.accepted.0.entry(what).or_insert(0);
         *count += 1;
         *count
@@ -303,8 +303,8 @@ impl Courier {
             "event_id": receipt.event_id,
             "sequence": receipt.sequence,
             "message_id": self.name,
-            "idempotency_key": self.delivery.by.reading.key,
-            "to": self.delivery.by.reading.to,
+            "idempotency_key": self.delivery.by.reading().key,
+            "to": self.delivery.by.reading().to,
             "status": status.as_str(),
             "timestamp": self.core.clock.timestamp(at).to_string(),
         })

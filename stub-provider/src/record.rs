@@ -5,8 +5,8 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -17,7 +17,8 @@ use tokio::sync::Notify;
 
 use crate::{
     event::{AttemptId, ConnectionId, End, Reading},
-    kept::Kept,
+    fault::RequestKind,
+    kept::{Kept, Said},
     message::MessageId,
 };
 
@@ -77,25 +78,28 @@ impl End {
     }
 }
 
-/// One request, read whole, and what became of it.
+/// One request, read whole, and what became of it. There are as many as there were requests: it
+/// is small.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) id: AttemptId,
     pub(crate) connection: ConnectionId,
     pub(crate) nth_on_connection: u32,
-    /// The provider's clock.
-    pub(crate) at: Duration,
+    /// Microseconds of the provider's clock, as stores have it.
+    at: u64,
     pub(crate) request: Kept,
-    pub(crate) reading: Reading,
+    pub(crate) kind: RequestKind,
+    /// As in its [`Reading`].
+    pub(crate) ordinal: u32,
+    intent: Option<u32>,
     /// The number among the requests under its key, or to its recipient where it has none.
     pub(crate) by_key: u32,
-    /// The sender's number, where the request names one.
-    pub(crate) sender: Option<String>,
     reached: AtomicU8,
     /// 0: not over yet; else one more than the place in [`ENDS`].
     end: AtomicU8,
     status: AtomicU16,
-    message: OnceLock<MessageId>,
+    /// 0: none; else one more than the message's number.
+    message: AtomicU64,
 }
 
 /// How far an attempt has come.
@@ -109,7 +113,6 @@ pub(crate) struct Progress {
 }
 
 /// Everything about an attempt that is known when it arrives.
-#[derive(Clone)]
 pub(crate) struct Arrival {
     pub(crate) connection: ConnectionId,
     pub(crate) nth_on_connection: u32,
@@ -131,48 +134,69 @@ pub(crate) struct Came {
 impl Attempt {
     pub(crate) fn new(
         id: AttemptId,
-        came: Arrival,
-        reading: Reading,
+        came: &Arrival,
+        reading: &Reading<&str>,
         by_key: u32,
-        sender: Option<String>,
+        sender: Option<&str>,
     ) -> Self {
+        let said = Said::of(reading, sender);
         let came = Came {
             connection: came.connection,
             nth_on_connection: came.nth_on_connection,
             at: came.at,
-            request: Kept::new(came.method, &came.uri, &came.headers, &came.body),
+            request: Kept::new(&came.method, &came.uri, &came.headers, &came.body, said),
         };
-        Self::again(id, came, reading, by_key, sender)
+        Self::again(id, came, reading, by_key)
     }
 
     /// An attempt whose request is kept already.
-    pub(crate) fn again(
-        id: AttemptId,
-        came: Came,
-        reading: Reading,
-        by_key: u32,
-        sender: Option<String>,
-    ) -> Self {
+    pub(crate) fn again(id: AttemptId, came: Came, reading: &Reading<&str>, by_key: u32) -> Self {
         Self {
             id,
             connection: came.connection,
             nth_on_connection: came.nth_on_connection,
-            at: came.at,
+            at: u64::try_from(came.at.as_micros()).unwrap_or(u64::MAX),
             request: came.request,
-            reading,
+            kind: reading.kind,
+            ordinal: reading.ordinal,
+            // Their list would not fit into memory.
+            intent: reading.intent.and_then(|intent| u32::try_from(intent).ok()),
             by_key,
-            sender,
             reached: AtomicU8::new(Reached::Arrived as u8),
             end: AtomicU8::new(0),
             status: AtomicU16::new(0),
-            message: OnceLock::new(),
+            message: AtomicU64::new(0),
         }
+    }
+
+    /// The provider's clock, in whole microseconds.
+    pub(crate) fn at(&self) -> Duration {
+        Duration::from_micros(self.at)
+    }
+
+    /// What it says.
+    pub(crate) fn reading(&self) -> Reading<&str> {
+        let said = self.request.said();
+        Reading {
+            kind: self.kind,
+            customer: said.customer,
+            key: said.key,
+            to: said.to,
+            text: said.text,
+            intent: self.intent(),
+            ordinal: self.ordinal,
+        }
+    }
+
+    /// As in its [`Reading`].
+    pub(crate) fn intent(&self) -> Option<usize> {
+        self.intent.map(|intent| intent as usize)
     }
 
     /// The numbers that all replicas know it by.
     pub(crate) fn renumber(&mut self, id: AttemptId, by_key: u32) {
-        if self.reading.intent.is_none() {
-            self.reading.ordinal = by_key;
+        if self.intent.is_none() {
+            self.ordinal = by_key;
         }
         self.id = id;
         self.by_key = by_key;
@@ -187,8 +211,7 @@ impl Attempt {
             self.finish(end);
         }
         if let Some(message) = progress.message {
-            // It is new: nothing stands there yet.
-            let _ = self.message.set(message);
+            self.accepted_as(message);
         }
         self
     }
@@ -240,7 +263,13 @@ impl Attempt {
     }
 
     pub(crate) fn message(&self) -> Option<MessageId> {
-        self.message.get().copied()
+        let number = self.message.load(Ordering::Acquire);
+        number.checked_sub(1).map(MessageId)
+    }
+
+    /// An attempt is accepted at most once.
+    fn accepted_as(&self, message: MessageId) {
+        self.message.store(message.0 + 1, Ordering::Release);
     }
 }
 
@@ -372,8 +401,7 @@ impl Records {
             list.push(delivery.clone());
             delivery
         };
-        // An attempt is accepted at most once.
-        let _ = by.message.set(delivery.id);
+        by.accepted_as(delivery.id);
         self.delivered.notify_waiters();
         delivery
     }

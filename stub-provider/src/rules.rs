@@ -73,8 +73,7 @@ impl Shelves {
     /// set.
     fn of<T>(&self, attempt: &Attempt, found: impl Fn(&FaultRule) -> Option<T>) -> Vec<T> {
         let own = attempt
-            .reading
-            .intent
+            .intent()
             .and_then(|intent| self.by_intent.get(&intent))
             .map_or(&[][..], Vec::as_slice);
         let mut hits: Vec<(u64, T)> = self
@@ -107,21 +106,20 @@ impl ProviderFault {
 
 /// Whether a rule is for this attempt, apart from what goes wrong.
 fn aims_at(rule: &FaultRule, attempt: &Attempt) -> bool {
-    let reading = &attempt.reading;
     let ordinal = if rule.key.is_some() {
         attempt.by_key
     } else {
-        reading.ordinal
+        attempt.ordinal
     };
-    rule.request == reading.kind && names(rule, attempt) && rule.attempts.contains(ordinal)
+    rule.request == attempt.kind && names(rule, attempt) && rule.attempts.contains(ordinal)
 }
 
 fn names(rule: &FaultRule, attempt: &Attempt) -> bool {
-    let reading = &attempt.reading;
+    let reading = attempt.reading();
     rule.intent
         .is_none_or(|intent| reading.intent == Some(intent))
-        && (rule.key.is_none() || rule.key == reading.key)
-        && (rule.to.is_none() || rule.to == reading.to)
+        && (rule.key.is_none() || rule.key.as_deref() == reading.key)
+        && (rule.to.is_none() || rule.to.as_deref() == reading.to)
 }
 
 impl Rules {
@@ -391,7 +389,7 @@ mod tests {
             intent: None,
             ordinal: 1,
         };
-        Arc::new(Attempt::new(id, came, reading, 1, None))
+        Arc::new(Attempt::new(id, &came, &reading.borrowed(), 1, None))
     }
 
     fn ids(rules: &Rules) -> Vec<u32> {

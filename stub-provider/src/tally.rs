@@ -88,11 +88,11 @@ pub(crate) struct Tally {
 impl Tally {
     /// A request was read whole.
     pub(crate) fn arrived(&self, attempt: &Attempt) {
-        match attempt.reading.kind {
+        match attempt.kind {
             RequestKind::Lookup => self.lookups.one_more(),
             RequestKind::Submit => {
                 self.attempts.one_more();
-                if attempt.reading.key.is_none() {
+                if attempt.request.said().key.is_none() {
                     self.keyless.one_more();
                 }
             }
@@ -101,7 +101,7 @@ impl Tally {
 
     /// An answer leaves, whole or in part.
     pub(crate) fn answering(&self, attempt: &Attempt, status: u16) {
-        if attempt.reading.kind == RequestKind::Submit
+        if attempt.kind == RequestKind::Submit
             && let Some(class) = usize::from(status / 100).checked_sub(2)
             && let Some(count) = self.answers.get(class)
         {
@@ -112,7 +112,7 @@ impl Tally {
     /// An attempt is over.
     pub(crate) fn ended(&self, attempt: &Attempt, end: End) {
         self.ended.one_more();
-        if attempt.reading.kind == RequestKind::Submit
+        if attempt.kind == RequestKind::Submit
             && let Some(how) = LEAVINGS.iter().position(|(leaving, _)| *leaving == end)
         {
             let stage = match attempt.reached() {

@@ -1,8 +1,11 @@
 //! Moves one direction of a connection: socket to link to socket.
 //!
-//! Where no toxic applies, bytes go from the read straight into the write
-//! through one buffer, without a queue or an allocation in between.
+//! Where no toxic applies, bytes go from the read straight into the write,
+//! without a queue or an allocation in between. They are read into a buffer of
+//! the thread, which its connections share: one that is idle holds none, and
+//! only what a sink does not take at once is kept.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
@@ -17,11 +20,13 @@ use crate::link::Link;
 /// Bytes read in one go.
 const BUFFER: usize = 32 * 1024;
 
+thread_local! {
+    /// Of use within one poll only.
+    static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; BUFFER].into_boxed_slice());
+}
+
 /// One direction's data that has been taken out and not yet been written.
 pub(crate) struct Pump {
-    buffer: Box<[u8]>,
-    start: usize,
-    end: usize,
     chunk: Bytes,
     /// Nothing more is to be moved in this direction.
     pub(crate) done: bool,
@@ -43,9 +48,6 @@ pub(crate) enum Pumped {
 impl Pump {
     pub(crate) fn new() -> Self {
         Self {
-            buffer: vec![0; BUFFER].into_boxed_slice(),
-            start: 0,
-            end: 0,
             chunk: Bytes::new(),
             done: false,
             source_end: None,
@@ -64,22 +66,20 @@ impl Pump {
         hit: &mut dyn FnMut(&str),
     ) -> Pumped {
         loop {
-            match self.poll_write(cx, sink, delivered) {
-                Poll::Ready(Ok(())) => {}
+            match poll_write(cx, sink, &mut self.chunk, delivered) {
+                // What it was stays allocated for as long as it is held.
+                Poll::Ready(Ok(())) => self.chunk = Bytes::new(),
                 Poll::Ready(Err(())) => return Pumped::SinkLost,
                 Poll::Pending if link.is_direct() => return Pumped::Waiting(None),
                 Poll::Pending => return Self::blocked(link, hit),
             }
             if link.is_direct() {
-                match source.poll_read(cx, &mut self.buffer) {
-                    Poll::Ready(Read::Data(n)) => (self.start, self.end) = (0, n),
-                    Poll::Ready(Read::End(end)) => {
-                        self.source_end = Some(end);
-                        return Pumped::Ended(end);
-                    }
-                    Poll::Pending => return Pumped::Waiting(None),
+                let pumped = SCRATCH
+                    .with_borrow_mut(|buffer| self.poll_relay(cx, buffer, source, sink, delivered));
+                match pumped {
+                    Some(pumped) => return pumped,
+                    None => continue,
                 }
-                continue;
             }
             match link.pop_ready() {
                 Some(Item::Data(chunk)) => {
@@ -95,21 +95,9 @@ impl Pump {
             let mut read = None;
             if !link.has_ready()
                 && link.has_room()
-                && let Poll::Ready(ready) = source.poll_read(cx, &mut self.buffer)
+                && let Poll::Ready(item) =
+                    SCRATCH.with_borrow_mut(|buffer| self.poll_item(cx, buffer, source, now))
             {
-                let item = match ready {
-                    Read::Data(n) => {
-                        let bytes = Bytes::copy_from_slice(&self.buffer[..n]);
-                        Item::Data(Chunk {
-                            bytes,
-                            received: now,
-                        })
-                    }
-                    Read::End(end) => {
-                        self.source_end = Some(end);
-                        Item::End(end)
-                    }
-                };
                 read = Some(item);
             }
             let has_read = read.is_some();
@@ -141,34 +129,72 @@ impl Pump {
         }
     }
 
-    fn poll_write(
+    /// From one socket into the other; `None` where something has been moved.
+    fn poll_relay(
         &mut self,
         cx: &mut Context<'_>,
+        buffer: &mut [u8],
+        source: &mut Half,
         sink: &mut Half,
         delivered: &AtomicU64,
-    ) -> Poll<Result<(), ()>> {
-        loop {
-            let raw = self.start < self.end;
-            let bytes = if raw {
-                &self.buffer[self.start..self.end]
-            } else {
-                &self.chunk[..]
-            };
-            if bytes.is_empty() {
-                return Poll::Ready(Ok(()));
-            }
-            match sink.poll_write(cx, bytes) {
-                Poll::Ready(Ok(n)) if n > 0 => {
-                    delivered.fetch_add(n as u64, Ordering::Relaxed);
-                    if raw {
-                        self.start += n;
-                    } else {
-                        self.chunk.advance(n);
-                    }
+    ) -> Option<Pumped> {
+        match source.poll_read(cx, buffer) {
+            Poll::Ready(Read::Data(n)) => {
+                let mut rest = &buffer[..n];
+                let written = poll_write(cx, sink, &mut rest, delivered);
+                if written == Poll::Ready(Err(())) {
+                    return Some(Pumped::SinkLost);
                 }
-                Poll::Ready(_) => return Poll::Ready(Err(())),
-                Poll::Pending => return Poll::Pending,
+                if !rest.is_empty() {
+                    self.chunk = Bytes::copy_from_slice(rest);
+                }
+                None
             }
+            Poll::Ready(Read::End(end)) => {
+                self.source_end = Some(end);
+                Some(Pumped::Ended(end))
+            }
+            Poll::Pending => Some(Pumped::Waiting(None)),
         }
     }
+
+    /// What the source has for the toxics.
+    fn poll_item(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+        source: &mut Half,
+        received: Instant,
+    ) -> Poll<Item> {
+        source.poll_read(cx, buffer).map(|read| match read {
+            Read::Data(n) => {
+                let bytes = Bytes::copy_from_slice(&buffer[..n]);
+                Item::Data(Chunk { bytes, received })
+            }
+            Read::End(end) => {
+                self.source_end = Some(end);
+                Item::End(end)
+            }
+        })
+    }
+}
+
+/// Writes until nothing is left, or the sink takes no more.
+fn poll_write(
+    cx: &mut Context<'_>,
+    sink: &mut Half,
+    rest: &mut impl Buf,
+    delivered: &AtomicU64,
+) -> Poll<Result<(), ()>> {
+    while rest.has_remaining() {
+        match sink.poll_write(cx, rest.chunk()) {
+            Poll::Ready(Ok(n)) if n > 0 => {
+                delivered.fetch_add(n as u64, Ordering::Relaxed);
+                rest.advance(n);
+            }
+            Poll::Ready(_) => return Poll::Ready(Err(())),
+            Poll::Pending => return Poll::Pending,
+        }
+    }
+    Poll::Ready(Ok(()))
 }

@@ -142,7 +142,7 @@ async fn everything(core: &Core, id: MessageId) -> Result<Option<Value>, Refused
 /// Whether an attempt is for the same message, as far as the wire tells: the same key, or without
 /// one the same words to the same phone.
 fn belongs(attempt: &Attempt, delivery: &Delivery) -> bool {
-    let (one, other) = (&attempt.reading, &delivery.by.reading);
+    let (one, other) = (attempt.reading(), delivery.by.reading());
     let same = if other.key.is_some() {
         one.key == other.key
     } else {

@@ -47,14 +47,15 @@ pub(super) fn time(core: &Core, at: Duration) -> String {
 
 pub(super) fn message(core: &Core, delivery: &Delivery) -> Value {
     let by = &delivery.by;
-    let text = by.reading.text.as_deref().unwrap_or_default();
+    let reading = by.reading();
+    let text = reading.text.unwrap_or_default();
     json!({
         "id": core.naming.name(delivery.id),
-        "to": by.reading.to,
-        "body": by.reading.text,
-        "customer": by.reading.customer,
-        "sender": by.sender,
-        "idempotency_key": by.reading.key,
+        "to": reading.to,
+        "body": reading.text,
+        "customer": reading.customer,
+        "sender": by.request.sender(),
+        "idempotency_key": reading.key,
         "code": passcode(text),
         "segments": Segments::of(text),
         "tag": by.request.header(TAG),
@@ -71,16 +72,16 @@ pub(super) async fn delivered(core: &Core) -> Result<Value, Refused> {
     let mut customer_of: HashMap<&str, &str> = HashMap::new();
     let mut shared: HashMap<&str, bool> = HashMap::new();
     for delivery in &deliveries {
-        let reading = &delivery.by.reading;
-        if let Some(key) = reading.key.as_deref() {
-            let first = *customer_of.entry(key).or_insert(&reading.customer);
+        let reading = delivery.by.reading();
+        if let Some(key) = reading.key {
+            let first = *customer_of.entry(key).or_insert(reading.customer);
             *shared.entry(key).or_default() |= first != reading.customer;
         }
     }
     let mut by_key = Map::new();
     for delivery in &deliveries {
-        let reading = &delivery.by.reading;
-        let entry = match reading.key.as_deref() {
+        let reading = delivery.by.reading();
+        let entry = match reading.key {
             Some(key) if shared.get(key) == Some(&true) => format!("{}/{key}", reading.customer),
             Some(key) => key.to_owned(),
             None => format!("~{}", core.naming.name(delivery.id)),
@@ -94,10 +95,10 @@ pub(super) async fn delivered(core: &Core) -> Result<Value, Refused> {
 }
 
 pub(super) fn attempt(core: &Core, attempt: &Attempt) -> Value {
-    let reading = &attempt.reading;
+    let reading = attempt.reading();
     json!({
         "attempt": attempt.id,
-        "at": time(core, attempt.at),
+        "at": time(core, attempt.at()),
         "connection": attempt.connection,
         "nth_on_connection": attempt.nth_on_connection,
         "method": attempt.request.method(),
@@ -148,9 +149,9 @@ pub(super) async fn messages(core: &Arc<Core>, query: &str) -> Reply {
     }
     let matching = |deliveries: &[Delivery]| -> Vec<Value> {
         let asked = deliveries.iter().filter(|delivery| {
-            let reading = &delivery.by.reading;
-            (to.is_none() || reading.to == to)
-                && (key.is_none() || reading.key == key)
+            let reading = delivery.by.reading();
+            (to.is_none() || reading.to == to.as_deref())
+                && (key.is_none() || reading.key == key.as_deref())
                 && (tag.is_none() || delivery.by.request.header(TAG) == tag)
         });
         asked.map(|delivery| message(core, delivery)).collect()

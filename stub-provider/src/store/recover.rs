@@ -104,7 +104,7 @@ impl Database {
             // record.
             recovered.cut_off += u64::from(attempt.finish(End::Crashed));
             recovered.attempts += 1;
-            *latest = (*latest).max(attempt.at);
+            *latest = (*latest).max(attempt.at());
             count(core, &attempt, key.as_deref());
             core.records.arrivals().push(Arc::new(attempt));
             Ok(())
@@ -212,7 +212,7 @@ fn count(core: &Core, attempt: &Attempt, key: Option<&str>) {
     if let Some(key) = key {
         core.ledger.recount(KeyId::from_text(key), attempt.by_key);
     } else {
-        let what = counted_as(&attempt.reading).into_owned();
+        let what = counted_as(&attempt.reading()).into_owned();
         let mut count = core.keyless.entry(what).or_insert(0);
         *count = attempt.by_key.max(*count);
     }

@@ -15,7 +15,7 @@ use crate::{
     event::{End, Reading},
     fingerprint::Fingerprint,
     inbound::Inbound,
-    kept::Kept,
+    kept::{Kept, Said},
     message::MessageId,
     record::{Attempt, Came, Progress, Reached},
     reply::Reply,
@@ -69,7 +69,7 @@ macro_rules! attempt_row {
 pub(super) use attempt_row;
 
 /// What a request says, as one text.
-pub(super) fn reading(reading: &Reading) -> String {
+pub(super) fn reading(reading: &Reading<&str>) -> String {
     // It holds nothing that JSON cannot say.
     serde_json::to_string(reading).unwrap_or_default()
 }
@@ -81,6 +81,7 @@ impl AttemptRow {
         let wrong = |column: &str| format!("the {column} of attempt {id}");
         let method = Method::from_bytes(self.method.as_bytes()).map_err(|_| wrong("method"))?;
         let reading: Reading = serde_json::from_str(&self.reading).map_err(|_| wrong("reading"))?;
+        let reading = reading.borrowed();
         let ended = self.ended.map(|word| End::from_word(&word).ok_or(word));
         let progress = Progress {
             reached: Reached::from_word(&self.reached).ok_or_else(|| wrong("reached"))?,
@@ -97,10 +98,16 @@ impl AttemptRow {
             nth_on_connection: u32::try_from(self.nth_on_connection)
                 .map_err(|_| wrong("nth_on_connection"))?,
             at: span(self.at),
-            request: Kept::again(method, &self.target, &self.headers, &self.body),
+            request: Kept::again(
+                &method,
+                &self.target,
+                &self.headers,
+                &self.body,
+                Said::of(&reading, self.sender.as_deref()),
+            ),
         };
         let by_key = u32::try_from(self.by_key).map_err(|_| wrong("by_key"))?;
-        let attempt = Attempt::again(self.id.cast_unsigned(), came, reading, by_key, self.sender);
+        let attempt = Attempt::again(self.id.cast_unsigned(), came, &reading, by_key);
         Ok(attempt.with_progress(progress))
     }
 }
@@ -166,16 +173,16 @@ mod tests {
         let progress = attempt.progress();
         AttemptRow {
             id: attempt.id.cast_signed(),
-            at: super::super::disk::micros(attempt.at),
+            at: super::super::disk::micros(attempt.at()),
             connection: attempt.connection.cast_signed(),
             nth_on_connection: attempt.nth_on_connection.into(),
             method: attempt.request.method().to_owned(),
             target: attempt.request.target().to_owned(),
             headers: attempt.request.head().to_vec(),
             body: attempt.request.body().to_vec(),
-            reading: reading(&attempt.reading),
+            reading: reading(&attempt.reading()),
             by_key: attempt.by_key.into(),
-            sender: attempt.sender.clone(),
+            sender: attempt.request.sender().map(str::to_owned),
             reached: progress.reached.word().to_owned(),
             status: progress.status.map(Into::into),
             ended: progress.end.map(|end| end.word().to_owned()),
@@ -206,7 +213,7 @@ mod tests {
             AttemptRow {
                 id, at, connection, nth_on_connection: nth.into(),
                 method: "POST".into(), target, headers: headers.concat().into(), body,
-                reading: reading(&Reading { kind, customer, key, to, text, intent, ordinal }),
+                reading: reading(&Reading { kind, customer, key, to, text, intent, ordinal }.borrowed()),
                 by_key: by_key.into(), sender, reached: reached.into(), status,
                 ended: ended.map(Into::into), message,
             }

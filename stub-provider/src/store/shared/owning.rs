@@ -66,15 +66,15 @@ impl Shared {
             returning id, by_key",
         )
         .bind(counted.as_bytes())
-        .bind(micros(attempt.at))
+        .bind(micros(attempt.at()))
         .bind(attempt.connection.cast_signed())
         .bind(i64::from(attempt.nth_on_connection))
         .bind(attempt.request.method())
         .bind(attempt.request.target())
         .bind(attempt.request.head())
         .bind(attempt.request.body())
-        .bind(rows::reading(&attempt.reading))
-        .bind(attempt.sender.as_deref().map(str::as_bytes))
+        .bind(rows::reading(&attempt.reading()))
+        .bind(attempt.request.sender().map(str::as_bytes))
         .bind(Reached::Arrived.word())
         .fetch_one(&self.noting)
         .await
