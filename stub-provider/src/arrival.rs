@@ -161,7 +161,8 @@ impl Core {
             malformed.as_deref(),
         );
         let customer = customer.unwrap_or_else(|| profile.authentication.customer.clone());
-        // Digest and key are made before the lock is taken.
+        // Whatever can be made before the lock is taken is: digest, key, and the record itself, which
+        // gets its numbers under the lock.
         let stake = match &key {
             Some(key) if wrong.is_none() => {
                 let operation = operation(came.uri.path());
@@ -176,7 +177,7 @@ impl Core {
             }
             _ => None,
         };
-        let mut reading = Reading {
+        let reading = Reading {
             kind: RequestKind::Submit,
             customer,
             key,
@@ -185,20 +186,21 @@ impl Core {
             intent: None,
             ordinal: 0,
         };
+        let reading = reading.borrowed();
+        let mut attempt = Attempt::new(came, &reading, sender.as_deref());
 
         let arrivals = self.records.arrivals();
         let id = arrivals.next();
         let matched = if self.intents.is_empty() {
             None
         } else {
-            self.intents
-                .attempt(reading.to.as_deref(), reading.text.as_deref())
+            self.intents.attempt(reading.to, reading.text)
         };
-        reading.intent = matched.map(|(intent, _)| intent);
+        let intent = matched.map(|(intent, _)| intent);
         let (by_key, standing) = if let Some((key, fingerprint)) = stake {
-            let (by_key, claim) =
-                self.ledger
-                    .arrive(key.clone(), fingerprint, id, reading.intent, came.at);
+            let (by_key, claim) = self
+                .ledger
+                .arrive(key.clone(), fingerprint, id, intent, came.at);
             let ticket = Ticket {
                 core: self.clone(),
                 id: key,
@@ -208,18 +210,13 @@ impl Core {
             };
             (by_key, Standing::Keyed(ticket, claim))
         } else {
-            let by_recipient = self.count_keyless(&counted_as(&reading.borrowed()));
+            let by_recipient = self.count_keyless(&counted_as(&reading));
             let standing = wrong.map_or(Standing::Keyless, Standing::Wrong);
             (by_recipient, standing)
         };
-        reading.ordinal = matched.map_or(by_key, |(_, ordinal)| ordinal);
-        let attempt = Arc::new(Attempt::new(
-            id,
-            came,
-            &reading.borrowed(),
-            by_key,
-            sender.as_deref(),
-        ));
+        let ordinal = matched.map_or(by_key, |(_, ordinal)| ordinal);
+        attempt.number(id, by_key, intent, ordinal);
+        let attempt = Arc::new(attempt);
         self.record(arrivals, &attempt, standing.key());
         (attempt, standing)
     }
@@ -262,9 +259,7 @@ impl Core {
             }
             Asked::Submit => (None, None),
         };
-        let arrivals = self.records.arrivals();
-        let id = arrivals.next();
-        let mut reading = Reading {
+        let reading = Reading {
             kind: RequestKind::Lookup,
             customer,
             key,
@@ -273,11 +268,16 @@ impl Core {
             intent,
             ordinal: 0,
         };
-        let by_key = self.count_keyless(&counted_as(&reading.borrowed()));
-        reading.ordinal = intent.map_or(by_key, |intent| {
+        let reading = reading.borrowed();
+        let mut attempt = Attempt::new(came, &reading, None);
+
+        let arrivals = self.records.arrivals();
+        let by_key = self.count_keyless(&counted_as(&reading));
+        let ordinal = intent.map_or(by_key, |intent| {
             self.intents.count(intent, RequestKind::Lookup)
         });
-        let attempt = Arc::new(Attempt::new(id, came, &reading.borrowed(), by_key, None));
+        attempt.number(arrivals.next(), by_key, intent, ordinal);
+        let attempt = Arc::new(attempt);
         self.record(arrivals, &attempt, None);
         let standing = wrong.map_or(Standing::Lookup(asked), Standing::Wrong);
         (attempt, standing)

@@ -124,6 +124,10 @@ pub(crate) async fn serve(line: Arc<Line>, era: Arc<Era>) {
     }
 }
 
+/// What hyper takes where it is told nothing: then its table of headers is on the stack, and is not
+/// filled anew for each request.
+const HYPER_HEADERS: usize = 100;
+
 enum Spoken {
     Over,
     Failed(hyper::Error),
@@ -139,8 +143,10 @@ async fn speak(line: &Arc<Line>, era: &Arc<Era>) -> Spoken {
     builder
         .half_close(true)
         .header_read_timeout(None)
-        .max_headers(limits.headers)
         .max_buf_size(limits.head_bytes.max(8192));
+    if limits.headers != HYPER_HEADERS {
+        builder.max_headers(limits.headers);
+    }
     let connection = builder.serve_connection(TokioIo::new(Wire(line.clone())), service);
     tokio::pin!(connection);
     let mut entered = false;

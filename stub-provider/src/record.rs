@@ -132,13 +132,8 @@ pub(crate) struct Came {
 }
 
 impl Attempt {
-    pub(crate) fn new(
-        id: AttemptId,
-        came: &Arrival,
-        reading: &Reading<&str>,
-        by_key: u32,
-        sender: Option<&str>,
-    ) -> Self {
+    /// An attempt that has no numbers yet.
+    pub(crate) fn new(came: &Arrival, reading: &Reading<&str>, sender: Option<&str>) -> Self {
         let said = Said::of(reading, sender);
         let came = Came {
             connection: came.connection,
@@ -146,7 +141,7 @@ impl Attempt {
             at: came.at,
             request: Kept::new(&came.method, &came.uri, &came.headers, &came.body, said),
         };
-        Self::again(id, came, reading, by_key)
+        Self::again(0, came, reading, 0)
     }
 
     /// An attempt whose request is kept already.
@@ -159,8 +154,7 @@ impl Attempt {
             request: came.request,
             kind: reading.kind,
             ordinal: reading.ordinal,
-            // Their list would not fit into memory.
-            intent: reading.intent.and_then(|intent| u32::try_from(intent).ok()),
+            intent: reading.intent.and_then(narrow),
             by_key,
             reached: AtomicU8::new(Reached::Arrived as u8),
             end: AtomicU8::new(0),
@@ -191,6 +185,20 @@ impl Attempt {
     /// As in its [`Reading`].
     pub(crate) fn intent(&self) -> Option<usize> {
         self.intent.map(|intent| intent as usize)
+    }
+
+    /// Its numbers, once it is in the order of arrival.
+    pub(crate) fn number(
+        &mut self,
+        id: AttemptId,
+        by_key: u32,
+        intent: Option<usize>,
+        ordinal: u32,
+    ) {
+        self.id = id;
+        self.by_key = by_key;
+        self.intent = intent.and_then(narrow);
+        self.ordinal = ordinal;
     }
 
     /// The numbers that all replicas know it by.
@@ -271,6 +279,11 @@ impl Attempt {
     fn accepted_as(&self, message: MessageId) {
         self.message.store(message.0 + 1, Ordering::Release);
     }
+}
+
+/// A list of intents that this does not hold would not fit into memory.
+fn narrow(intent: usize) -> Option<u32> {
+    u32::try_from(intent).ok()
 }
 
 /// One buzz of one phone.

@@ -389,7 +389,9 @@ mod tests {
             intent: None,
             ordinal: 1,
         };
-        Arc::new(Attempt::new(id, &came, &reading.borrowed(), 1, None))
+        let mut attempt = Attempt::new(&came, &reading.borrowed(), None);
+        attempt.number(id, 1, None, 1);
+        Arc::new(attempt)
     }
 
     fn ids(rules: &Rules) -> Vec<u32> {

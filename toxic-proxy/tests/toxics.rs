@@ -311,9 +311,7 @@ async fn a_reset_does_not_wait_for_a_client_that_reads_nothing() {
     );
     // Fills every buffer on the way, since the client reads nothing.
     let chunk = vec![7; 65536];
-    let mut writer = tokio::spawn(async move {
-        while provider.write_all(&chunk).await.is_ok() {}
-    });
+    let mut writer = tokio::spawn(async move { while provider.write_all(&chunk).await.is_ok() {} });
     let full = tokio::time::timeout(Duration::from_secs(1), &mut writer).await;
     assert!(full.is_err(), "the writer is blocked in the end");
     // Where it was not blocked yet, on a machine without time for it, it is by what follows.
