@@ -49,7 +49,7 @@ def provider(seen):
     disk = seen["disk"]
     rows.append(["stub-provider `--data-dir`, unique keys, measured apart", f"{disk['rate']:,.0f}", disk["ratio"], "", "", ""])
     peers = [
-        [name, f"{row['rate']:,.0f}", f"{row['p99']:.2f} ms", row["ratio"]]
+        [name, f"{row['rate']:,.0f}", f"{row['p99']:.2f} ms", row["failed"], row["ratio"]]
         for name, row in sorted(seen["peers"]["rows"].items(), key=lambda item: -item[1]["rate"])
     ]
     absent = [f"{name}: {why}." for name, why in seen["peers"]["absent"].items()]
@@ -59,7 +59,7 @@ def provider(seen):
             f"\n## The provider ({seen['date']})\n",
             table(["", "requests/s", "of the floor", "processor time each", "p99", "p99, of the floor's"], rows),
             "\nWhat one would pick instead, each with nothing of a journal or log, warm; the provider records everything:\n",
-            table(["", "requests/s", "p99", "stub-provider has so many times as many"], peers),
+            table(["", "requests/s", "p99", "failed or after 2 s", "stub-provider has so many times as many"], peers),
             *absent,
             f"\nWith `--fsync` an answer waits until the disk has it; whoever waits at the same time shares one sync. This disk"
             f"\nmakes {sync['disk']:,.0f} syncs a second, one after the other:\n",

@@ -65,9 +65,9 @@ def against_peers(count, seconds, warm_up):
         started = {name: stack.enter_context(start()) for name, start in here.items()}
         started["stub-provider"] = stack.enter_context(servers.provider())
         for name, server in started.items():
-            load.run(server.port, warm_up if name != "stub-provider" else 1, prefix="w")
+            load.run(server.port, warm_up if name != "stub-provider" else 1, prefix="w", strict=False)
         subjects = {
-            name: lambda number, port=server.port: load.run(port, seconds, prefix=f"p{number}")
+            name: lambda number, port=server.port: load.run(port, seconds, prefix=f"p{number}", strict=False)
             for name, server in started.items()
         }
         taken = rounds(subjects, count)
@@ -76,6 +76,7 @@ def against_peers(count, seconds, warm_up):
         name: {
             "rate": median(seen.rate for seen in runs),
             "p99": median(seen.p99 for seen in runs),
+            "failed": sum(seen.failed for seen in runs),
             "ratio": str(Ratio(ours, (seen.rate for seen in runs))),
         }
         for name, runs in taken.items()
