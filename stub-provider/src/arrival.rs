@@ -167,13 +167,7 @@ impl Core {
             Some(key) if wrong.is_none() => {
                 let operation = operation(came.uri.path());
                 let fingerprint = self.fingerprint(operation, &came.body, element);
-                let id = match profile.key.scope {
-                    KeyScope::Customer => KeyId::new(&customer, key),
-                    KeyScope::CustomerAndOperation => {
-                        KeyId::new(&customer, &format!("POST {operation} {key}"))
-                    }
-                };
-                Some((id, fingerprint))
+                Some((self.key_id(&customer, operation, key), fingerprint))
             }
             _ => None,
         };
@@ -216,6 +210,7 @@ impl Core {
         };
         let ordinal = matched.map_or(by_key, |(_, ordinal)| ordinal);
         attempt.number(id, by_key, intent, ordinal);
+        attempt.keyed = standing.key().is_some();
         let attempt = Arc::new(attempt);
         self.record(arrivals, &attempt, standing.key());
         (attempt, standing)
@@ -291,6 +286,7 @@ impl Core {
             return;
         }
         arrivals.push(attempt.clone());
+        self.drop_oldest(&mut arrivals);
         self.store.arrived(attempt, key);
         self.arrived(attempt);
     }
@@ -338,6 +334,23 @@ impl Core {
         let mut count = self.keyless.entry(what.to_owned()).or_insert(0);
         *count += 1;
         *count
+    }
+
+    /// What the ledger knows a key by.
+    fn key_id(&self, customer: &str, operation: &str, key: &str) -> KeyId {
+        match self.profile.key.scope {
+            KeyScope::Customer => KeyId::new(customer, key),
+            KeyScope::CustomerAndOperation => {
+                KeyId::new(customer, &format!("POST {operation} {key}"))
+            }
+        }
+    }
+
+    /// The key that an attempt is counted under; `None` where it is not counted under one.
+    pub(crate) fn key_of(&self, attempt: &Attempt) -> Option<KeyId> {
+        let said = attempt.request.said();
+        let key = said.key.filter(|_| attempt.keyed)?;
+        Some(self.key_id(said.customer, operation(attempt.request.path()), key))
     }
 
     /// What the key of an attempt is bound to; `None` where it has none, or one for each of its

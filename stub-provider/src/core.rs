@@ -21,6 +21,7 @@ use crate::{
     hold::{HoldRule, Holds},
     inbound::OptOuts,
     intent::Intents,
+    keep::Drops,
     ledger::Ledger,
     life::LifeTimes,
     message::Naming,
@@ -62,6 +63,7 @@ pub(crate) struct Core {
     /// `None` where nothing is limited.
     pub(crate) quotas: Option<Quotas>,
     pub(crate) duplicates: Duplicates,
+    pub(crate) drops: Drops,
     pub(crate) tally: Tally,
     /// Work that goes on whatever its client does.
     pub(crate) tasks: TaskTracker,
@@ -112,6 +114,7 @@ impl Core {
             opt_outs: OptOuts::default(),
             quotas: Quotas::new(parts.quota),
             duplicates: Duplicates::default(),
+            drops: Drops::default(),
             tally: Tally::default(),
             tasks: TaskTracker::new(),
             work: TaskTracker::new(),

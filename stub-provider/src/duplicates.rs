@@ -50,6 +50,14 @@ impl Duplicates {
         }
     }
 
+    /// A delivery is not on record any more.
+    pub(crate) fn drop_words(&self, reading: &Reading<&str>, at: Duration) {
+        if reading.intent.is_none() && reading.key.is_none() {
+            self.keyless
+                .remove_if(&words(reading), |_, last| *last == at);
+        }
+    }
+
     pub(crate) fn count(&self) -> u64 {
         self.count.get()
     }

@@ -53,6 +53,24 @@ pub struct Refusal {
     pub retry_after: Option<Span>,
 }
 
+/// What became of a key one of whose requests was to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Dropped {
+    /// Nothing was known under it.
+    Unknown,
+    /// It stays, since a later request came under it.
+    Later,
+    /// It stays, since it is being worked on.
+    Busy,
+    /// It is gone.
+    Gone {
+        /// Whether its answer would still have been replayed.
+        early: bool,
+        /// Every message accepted under it.
+        messages: Vec<MessageId>,
+    },
+}
+
 /// How a key was settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settled<A> {
@@ -250,8 +268,7 @@ impl<A: Clone> Ledger<A> {
     pub fn look(&self, id: &KeyId) -> Option<Known> {
         let slot = self.slots.get(id)?;
         let in_flight = matches!(slot.state, State::Working { .. }) || slot.refusing().is_some();
-        let earlier = slot.rare.iter().flat_map(|rare| &rare.earlier);
-        let messages: Vec<_> = earlier.copied().chain(slot.message).collect();
+        let messages = slot.messages();
         (in_flight || !messages.is_empty()).then_some(Known {
             in_flight,
             messages,
@@ -262,6 +279,24 @@ impl<A: Clone> Ledger<A> {
     #[must_use]
     pub fn intent(&self, id: &KeyId) -> Option<usize> {
         self.slots.get(id)?.intent.map(|intent| intent as usize)
+    }
+
+    /// Drops all that is known under a key, where its last request was the `nth`.
+    pub(crate) fn drop_last(&self, id: &KeyId, nth: u32, now: Duration) -> Dropped {
+        let Entry::Occupied(place) = self.slots.entry(id.clone()) else {
+            return Dropped::Unknown;
+        };
+        let slot = place.get();
+        if slot.attempts != nth {
+            return Dropped::Later;
+        }
+        let early = match slot.state {
+            State::Working { .. } => return Dropped::Busy,
+            State::Stored { .. } => now.saturating_sub(slot.since) < self.retention,
+            State::Vacant => false,
+        };
+        let messages = place.remove().messages();
+        Dropped::Gone { early, messages }
     }
 
     /// Takes up a count of requests that a store has kept.
@@ -325,6 +360,12 @@ impl<A: Clone> Slot<A> {
             delivered: false,
             rare: None,
         }
+    }
+
+    /// Every message accepted under the key, in order.
+    fn messages(&self) -> Vec<MessageId> {
+        let earlier = self.rare.iter().flat_map(|rare| &rare.earlier);
+        earlier.copied().chain(self.message).collect()
     }
 
     /// True where another message was accepted before this one.

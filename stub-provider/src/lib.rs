@@ -93,6 +93,7 @@ mod core;
 mod duplicates;
 mod era;
 mod inbound;
+mod keep;
 mod kept;
 mod key;
 mod observers;

@@ -3,6 +3,7 @@
 use std::{
     io::{self, IsTerminal as _, Write as _},
     net::SocketAddr,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -13,7 +14,8 @@ use std::{
 use clap::{CommandFactory as _, Parser};
 use stub_provider::diagnostic::did_you_mean;
 use stub_provider::{
-    Config, LifeTimes, Profile, Provider, Quota, Rate, StoreConfig, WebhookTimes, duration::Span,
+    Config, LifeTimes, Limits, Profile, Provider, Quota, Rate, StoreConfig, WebhookTimes,
+    duration::Span,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -93,6 +95,10 @@ struct Args {
     /// survives `kill -9` at any instant. Without it they are in memory alone.
     #[arg(long, env = "STUB_DATA_DIR", value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// How many attempts are kept at most, with their messages and keys; the oldest go first. A key
+    /// that goes before its retention is over is said and counted. Without it all are kept.
+    #[arg(long, value_name = "N", conflicts_with_all = ["data_dir", "store"])]
+    keep: Option<NonZeroUsize>,
     /// Answer only what would survive a power loss too (a sync of the disk for each commit).
     #[arg(long, requires = "data_dir")]
     fsync: bool,
@@ -230,6 +236,10 @@ async fn run(args: Args) -> miette::Result<()> {
                 connections: args.store_connections,
             },
             (None, None) => StoreConfig::Memory,
+        },
+        limits: Limits {
+            keep: args.keep,
+            ..Limits::default()
         },
         ..Config::default()
     };

@@ -2,7 +2,7 @@
 //!
 //! Owns the public handle: start, watch, fault, hold, release, stop.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use tokio::{sync::mpsc::UnboundedReceiver, task::JoinHandle};
 
@@ -36,6 +36,9 @@ pub struct Limits {
     pub connections: usize,
     /// How long a stop waits for what is under way.
     pub grace: Duration,
+    /// Attempts that a provider in memory alone keeps, with their deliveries and keys; the oldest
+    /// go first. `None`: all.
+    pub keep: Option<NonZeroUsize>,
 }
 
 impl Default for Limits {
@@ -47,6 +50,7 @@ impl Default for Limits {
             read_timeout: Duration::from_secs(30),
             connections: 10_000,
             grace: Duration::from_millis(500),
+            keep: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     core::Core,
-    event::EventKind,
+    event::{EventKind, Reading},
     fault::{MessageStatus, ReceiptFault},
     life::{Fate, Station, word_at},
     message::MessageId,
@@ -30,6 +30,11 @@ use plan::{Receipt, plan};
 pub(crate) struct Accepted(DashMap<String, u32>);
 
 impl Accepted {
+    /// No message that is counted together with this one is on record any more.
+    pub(crate) fn drop_of(&self, reading: &Reading<&str>) {
+        self.0.remove(&counted_under(reading));
+    }
+
     pub(crate) fn forget(&self) {
         self.0.clear();
     }
@@ -62,6 +67,11 @@ impl Tries {
             .get(&message)
             .map(|tries| tries.clone())
             .unwrap_or_default()
+    }
+
+    /// The message is not on record any more.
+    pub(crate) fn drop_of(&self, message: MessageId) {
+        self.0.remove(&message);
     }
 
     /// Adds one.
@@ -198,12 +208,17 @@ impl Core {
         if let Some(intent) = reading.intent {
             return self.intents.accepted(intent);
         }
-        let of = reading.key.or(reading.to).unwrap_or_default();
-        let what = format!("{}\0{of}", reading.customer);
+        let what = counted_under(&reading);
         let mut count = self.accepted.0.entry(what).or_insert(0);
         *count += 1;
         *count
     }
+}
+
+/// What accepted messages are counted under that are no intent's.
+fn counted_under(reading: &Reading<&str>) -> String {
+    let of = reading.key.or(reading.to).unwrap_or_default();
+    format!("{}\0{of}", reading.customer)
 }
 
 /// Who carries the receipts of one message.

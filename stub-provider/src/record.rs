@@ -4,6 +4,7 @@
 //! one buzz of one phone. Neither is ever changed into the other.
 
 use std::{
+    collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
@@ -92,6 +93,8 @@ pub(crate) struct Attempt {
     /// As in its [`Reading`].
     pub(crate) ordinal: u32,
     intent: Option<u32>,
+    /// Whether it is counted under its key.
+    pub(crate) keyed: bool,
     /// The number among the requests under its key, or to its recipient where it has none.
     pub(crate) by_key: u32,
     reached: AtomicU8,
@@ -155,6 +158,7 @@ impl Attempt {
             kind: reading.kind,
             ordinal: reading.ordinal,
             intent: reading.intent.and_then(narrow),
+            keyed: false,
             by_key,
             reached: AtomicU8::new(Reached::Arrived as u8),
             end: AtomicU8::new(0),
@@ -317,14 +321,14 @@ impl HasNumber for Delivery {
 #[derive(Debug)]
 pub(crate) struct Numbered<T> {
     next: u64,
-    items: Vec<T>,
+    items: VecDeque<T>,
 }
 
 impl<T: HasNumber + Clone> Numbered<T> {
     fn from(first: u64) -> Self {
         Self {
             next: first,
-            items: Vec::new(),
+            items: VecDeque::new(),
         }
     }
 
@@ -341,7 +345,24 @@ impl<T: HasNumber + Clone> Numbered<T> {
     /// Adds a member, whose number is the next or one beyond it.
     pub(crate) fn push(&mut self, item: T) {
         self.next = item.number() + 1;
-        self.items.push(item);
+        self.items.push_back(item);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub(crate) fn oldest(&self) -> Option<&T> {
+        self.items.front()
+    }
+
+    pub(crate) fn drop_oldest(&mut self) {
+        self.items.pop_front();
+    }
+
+    fn take(&mut self, number: u64) -> Option<T> {
+        let place = self.items.binary_search_by_key(&number, T::number).ok()?;
+        self.items.remove(place)
     }
 
     fn get(&self, number: u64) -> Option<T> {
@@ -386,7 +407,7 @@ impl Records {
 
     /// Every attempt so far.
     pub(crate) fn attempts(&self) -> Vec<Arc<Attempt>> {
-        self.arrivals().items.clone()
+        self.arrivals().items.iter().cloned().collect()
     }
 
     /// The attempt of that number.
@@ -421,7 +442,7 @@ impl Records {
 
     /// Every delivery so far.
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
-        self.list().items.clone()
+        self.list().items.iter().cloned().collect()
     }
 
     /// The deliveries from a number on.
@@ -430,17 +451,22 @@ impl Records {
         let first = list
             .items
             .partition_point(|delivery| delivery.id.0 < number);
-        list.items[first..].to_vec()
+        list.items.range(first..).cloned().collect()
     }
 
     /// How many attempts and deliveries are kept.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        (self.arrivals().items.len(), self.list().items.len())
+        (self.arrivals().len(), self.list().len())
     }
 
     /// The delivery of a message.
     pub(crate) fn delivery(&self, id: MessageId) -> Option<Delivery> {
         self.list().get(id.0)
+    }
+
+    /// A delivery goes.
+    pub(crate) fn drop_delivery(&self, id: MessageId) -> Option<Delivery> {
+        self.list().take(id.0)
     }
 
     /// How often all was dropped.

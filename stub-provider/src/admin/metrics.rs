@@ -180,6 +180,17 @@ fn records(core: &Core, (attempts, deliveries): (usize, usize), page: &mut Page)
     page.gauge("deliveries_on_record", "Deliveries on record.")
         .is(&[], deliveries as u64);
     page.counter(
+        "attempts_dropped_total",
+        "Requests that are not on record any more, since there are more than --keep.",
+    )
+    .is(&[], core.drops.attempts.get());
+    page.counter(
+        "keys_dropped_early_total",
+        "Keys that were dropped before their retention was over, since there were more requests \
+         than --keep: a retry under one of them is accepted as a new message.",
+    )
+    .is(&[], core.drops.early.get());
+    page.counter(
         "faults_total",
         "Faults that acted on a request or a receipt.",
     )
