@@ -1,6 +1,7 @@
 //! The program: what it says, how it starts and how it ends.
 
 use std::{
+    env, fs,
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
     process::{Child, Command, Stdio},
@@ -208,4 +209,26 @@ fn it_describes_itself_to_shells_and_to_man() {
         .assert()
         .code(2)
         .stderr(contains("cannot be used with"));
+}
+
+/// `UPDATE_SCHEMAS=1 cargo test -p stub-provider --test program` writes them anew.
+#[test]
+fn the_options_in_the_readme_are_those_of_the_program() {
+    let mut help = stub();
+    help.arg("--help").env_clear().env("COLUMNS", "96");
+    let shown = help.stdin(Stdio::null()).output().expect("its help").stdout;
+    let shown = String::from_utf8(shown).expect("text");
+    let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    let part = format!("```text\n{}\n```\n", lines.join("\n").trim_end());
+
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let committed = fs::read_to_string(path).expect("the file is committed");
+    let (begin, end) = ("<!-- options -->\n", "<!-- end of options -->");
+    let (before, rest) = committed.split_once(begin).expect("a beginning");
+    let (was, after) = rest.split_once(end).expect("an end");
+    if env::var_os("UPDATE_SCHEMAS").is_some() {
+        fs::write(path, format!("{before}{begin}{part}{end}{after}")).expect("writable");
+        return;
+    }
+    assert_eq!(was, part, "run this test with UPDATE_SCHEMAS=1");
 }
