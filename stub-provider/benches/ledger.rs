@@ -17,7 +17,7 @@ type Answers = Ledger<Arc<str>>;
 
 fn accept(ledger: &Answers, number: u64, of: Fingerprint, answer: &Arc<str>) {
     let key = KeyId::new("default", &format!("otp-{number}"));
-    let (nth, claim) = ledger.arrive(key.clone(), of, number, None, Duration::ZERO);
+    let (nth, claim) = ledger.arrive(&key, of, number, None, Duration::ZERO);
     assert_eq!((nth, claim), (1, Claim::Won));
     let message = Some(MessageId(number));
     ledger.settle(&key, number, Some(answer.clone()), message, Duration::ZERO);
@@ -51,7 +51,7 @@ fn ledger(criterion: &mut Criterion) {
         bencher.iter(|| {
             number = number % KEYS + 1;
             let key = KeyId::new("default", &format!("otp-{number}"));
-            black_box(ledger.arrive(key, of, KEYS + number, None, Duration::ZERO))
+            black_box(ledger.arrive(&key, of, KEYS + number, None, Duration::ZERO))
         });
     });
     group.finish();

@@ -6,7 +6,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use hyper::StatusCode;
 
 use crate::{
@@ -15,6 +14,7 @@ use crate::{
     event::EventKind,
     fault::{MessageStatus, RequestKind},
     fingerprint::Fingerprint,
+    kept::Said,
     ledger::{Claim, KeyId, Refusal},
     message::MessageId,
     profile::{
@@ -200,11 +200,11 @@ impl Core {
         instead: Option<Reply>,
         number: Option<MessageId>,
     ) -> Decision {
-        let reading = attempt.reading();
+        let said = attempt.request.said();
         let refused = self
             .profile
-            .refusal(reading.to, attempt.request.sender())
-            .or_else(|| self.opted_out(attempt));
+            .refusal(said.to, said.sender)
+            .or_else(|| self.opted_out(said));
         let mut decision = if let Some(refused) = refused {
             let row = self
                 .profile
@@ -220,7 +220,7 @@ impl Core {
             let delivery = self.records.deliver(attempt, self.clock.now(), number);
             attempt.reach(Reached::Accepted);
             let name = self.naming.name(delivery.id);
-            let reply = self.success(attempt, &name, delivery.at);
+            let reply = self.success(said, &name, delivery.at);
             Decision {
                 accepted: true,
                 delivery: Some(delivery),
@@ -279,41 +279,35 @@ impl Core {
     }
 
     /// The answer that accepts a message.
-    fn success(&self, attempt: &Attempt, name: &str, at: Duration) -> Reply {
+    fn success(&self, said: Said<'_>, name: &str, at: Duration) -> Reply {
         let submit = &self.profile.submit;
         let body = self.written(
             &submit.answer,
-            attempt,
+            said,
             name,
             MessageStatus::Queued.as_str(),
             at,
         );
-        // Kept for as long as the key is: no more than its bytes, whatever room they were written in.
-        Reply::written(
-            submit.success,
-            submit.answers,
-            Bytes::copy_from_slice(body.as_bytes()),
-        )
+        Reply::written(submit.success, submit.answers, body)
     }
 
     /// A message as the provider writes it.
     fn written(
         &self,
         template: &Template,
-        attempt: &Attempt,
+        said: Said<'_>,
         name: &str,
         status: &str,
         at: Duration,
     ) -> String {
-        let reading = attempt.reading();
         let filling = Filling {
             id: Some(name),
-            to: reading.to,
-            from: attempt.request.sender(),
-            text: reading.text,
+            to: said.to,
+            from: said.sender,
+            text: said.text,
             status: Some(status),
-            key: reading.key,
-            customer: Some(reading.customer),
+            key: said.key,
+            customer: Some(said.customer),
             ..Filling::default()
         };
         self.profile.message(template, filling, &self.clock, at)
@@ -325,7 +319,7 @@ impl Core {
         let name = self.naming.name(MessageId(u64::MAX - attempt.id));
         self.whole(
             attempt,
-            Arc::new(self.success(attempt, &name, attempt.at())),
+            Arc::new(self.success(attempt.request.said(), &name, attempt.at())),
         )
     }
 
@@ -450,6 +444,7 @@ impl Core {
     fn shown(&self, template: &Template, delivery: &Delivery) -> String {
         let name = self.naming.name(delivery.id);
         let status = self.status(delivery);
-        self.written(template, &delivery.by, &name, status, delivery.at)
+        let said = delivery.by.request.said();
+        self.written(template, said, &name, status, delivery.at)
     }
 }

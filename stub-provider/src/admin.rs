@@ -19,12 +19,13 @@ use hyper::{
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver};
 
 use crate::{
-    connection::{Sent, whole},
+    connection::whole,
     core::Core,
     event::Event,
     openapi,
     reply::Reply,
     request,
+    sent::{Piece, Sent},
     wire::Line,
 };
 
@@ -45,21 +46,23 @@ pub(crate) enum AnyBody {
 }
 
 impl Body for AnyBody {
-    type Data = Bytes;
+    type Data = Piece;
     type Error = Infallible;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Piece>, Infallible>>> {
         match self.get_mut() {
             Self::Sent(sent) => Pin::new(sent).poll_frame(cx),
-            Self::Live(parts) => parts.poll_recv(cx).map(|part| Some(Ok(Frame::data(part?)))),
+            Self::Live(parts) => parts
+                .poll_recv(cx)
+                .map(|part| Some(Ok(Frame::data(Piece::Bytes(part?))))),
             Self::Events(core, events) => events.poll_recv(cx).map(|event| {
                 let event = event?;
                 let data = show::event(core, &event);
                 let text = format!("id: {}\ndata: {data}\n\n", event.seq);
-                Some(Ok(Frame::data(text.into())))
+                Some(Ok(Frame::data(Piece::Bytes(text.into()))))
             }),
         }
     }
@@ -105,14 +108,14 @@ pub(crate) async fn answer(
     request: Request<Incoming>,
 ) -> Response<AnyBody> {
     if let Some(refusal) = refusal(line, &request) {
-        return whole(line, &refusal, false);
+        return whole(line, refusal, false);
     }
     let stream = match (request.method(), request.uri().path()) {
         (&Method::GET, "/admin/events") => {
             AnyBody::Events(core.clone(), core.observers.subscribe())
         }
         (&Method::GET, "/admin/inbox") => AnyBody::Live(inbox::live(core, request.headers())),
-        _ => return whole(line, &reply(core, request).await, false),
+        _ => return whole(line, reply(core, request).await, false),
     };
     let mut response = Response::new(stream);
     response.headers_mut().insert(

@@ -42,7 +42,7 @@ impl Core {
         quotas
             .take(
                 attempt.reading().customer,
-                attempt.request.sender(),
+                attempt.request.said().sender,
                 now,
                 self.clock.unix(now),
                 self.life.in_queue(self.validity(attempt)),
@@ -58,7 +58,7 @@ impl Core {
             let by = &delivery.by;
             quotas.took(
                 by.reading().customer,
-                by.request.sender(),
+                by.request.said().sender,
                 delivery.at,
                 self.clock.unix(delivery.at),
                 self.life.in_queue(self.validity(by)),

@@ -150,7 +150,7 @@ impl Core {
         let (key, malformed) = match written.map(|written| profile.key.read(written)) {
             None => (None, None),
             Some(Ok(key)) => (key, None),
-            Some(Err(malformed)) => (Some(malformed.key), Some(malformed.why)),
+            Some(Err(malformed)) => (Some(malformed.key.into()), Some(malformed.why)),
         };
         let customer = profile.authentication.customer(&came.headers, credential);
         let wrong = self.objection(
@@ -160,7 +160,7 @@ impl Core {
             key.as_deref(),
             malformed.as_deref(),
         );
-        let customer = customer.unwrap_or_else(|| profile.authentication.customer.clone());
+        let customer = customer.unwrap_or_else(|| profile.authentication.customer.as_str().into());
         // Whatever can be made before the lock is taken is: digest, key, and the record itself, which
         // gets its numbers under the lock.
         let stake = match &key {
@@ -194,7 +194,7 @@ impl Core {
         let (by_key, standing) = if let Some((key, fingerprint)) = stake {
             let (by_key, claim) = self
                 .ledger
-                .arrive(key.clone(), fingerprint, id, intent, came.at);
+                .arrive(&key, fingerprint, id, intent, came.at);
             let ticket = Ticket {
                 core: self.clone(),
                 id: key,
@@ -229,13 +229,13 @@ impl Core {
         );
         let customer = authentication.customer(&came.headers, credential);
         let wrong = customer.is_none().then(|| self.unauthorised());
-        let customer = customer.unwrap_or_else(|| authentication.customer.clone());
+        let customer = customer.unwrap_or_else(|| authentication.customer.as_str().into());
         // A lookup says nothing but a key or an id: whose intent that was is all there is to go by.
         let mut to = None;
         let (key, intent) = match &asked {
             Asked::ByKey(key) => {
                 let intent = self.ledger.intent(&KeyId::new(&customer, key));
-                (Some(key.clone()), intent)
+                (Some(Cow::Borrowed(key.as_str())), intent)
             }
             Asked::ById(id) => {
                 let delivery = self
@@ -244,12 +244,12 @@ impl Core {
                     .and_then(|id| self.records.delivery(id));
                 let reading = delivery.as_ref().map(|delivery| delivery.by.reading());
                 (
-                    reading.and_then(|r| r.key).map(str::to_owned),
+                    reading.and_then(|r| r.key).map(|key| key.to_owned().into()),
                     reading.and_then(|r| r.intent),
                 )
             }
             Asked::To(number) => {
-                to = Some(number.clone());
+                to = Some(Cow::Borrowed(number.as_str()));
                 (None, self.intents.only_to(number))
             }
             Asked::Submit => (None, None),

@@ -94,5 +94,5 @@ async fn together(
     for (attempt, _, replayed) in &answers {
         answering(line, attempt, &reply, *replayed);
     }
-    Ok(whole(line, &reply, all_replayed))
+    Ok(whole(line, reply, all_replayed))
 }

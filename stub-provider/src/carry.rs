@@ -418,7 +418,7 @@ impl Carry {
         };
         for (name, value) in &respond.headers {
             if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
-                reply.headers.retain(|(known, _)| *known != name);
+                reply.remove(&name);
                 reply = reply.with(name, value);
             }
         }
@@ -464,7 +464,7 @@ impl Carry {
             Garbling::BadJson => {
                 let mut half = reply.clone();
                 // No proper prefix of a JSON object is JSON, nor one of an XML element XML.
-                half.body = half.body.slice(..half.body.len() / 2);
+                half.body = half.body[..half.body.len() / 2].into();
                 return Outcome::answer(half);
             }
             Garbling::WrongContentLength => {

@@ -4,18 +4,11 @@
 //! the attempt on it ended. Hang-ups are watched here and not by hyper: a client that sends its
 //! request together with a FIN has still asked.
 
-use std::{
-    convert::Infallible,
-    future::poll_fn,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{future::poll_fn, sync::Arc, task::Poll};
 
-use bytes::Bytes;
 use hyper::{
     Request, Response, StatusCode,
-    body::{Body, Frame, Incoming, SizeHint},
+    body::Incoming,
     header::{self, HeaderValue},
     server::conn::http1,
     service::service_fn,
@@ -37,6 +30,7 @@ use crate::{
     record::{Arrival, Attempt},
     reply::Reply,
     request::{self, Unread},
+    sent::Sent,
     store::Refused,
     tally::UnreadWhy,
     wire::{LastWords, Line, Wire},
@@ -75,7 +69,7 @@ impl Drop for Closing {
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(line: Arc<Line>, era: Arc<Era>) {
+pub(crate) async fn serve(line: Arc<Line>, wire: Wire, era: Arc<Era>) {
     let core = line.core.clone();
     core.tally.connections.one_more();
     core.tally.open_connections.one_more();
@@ -88,7 +82,7 @@ pub(crate) async fn serve(line: Arc<Line>, era: Arc<Era>) {
         era: era.clone(),
         end: None,
     };
-    match speak(&line, &era).await {
+    match speak(&line, wire, &era).await {
         Spoken::Over => {}
         Spoken::Failed(error) => {
             if let Some(words) = line.last_words() {
@@ -135,7 +129,7 @@ enum Spoken {
     EraOver,
 }
 
-async fn speak(line: &Arc<Line>, era: &Arc<Era>) -> Spoken {
+async fn speak(line: &Arc<Line>, wire: Wire, era: &Arc<Era>) -> Spoken {
     let core = &line.core;
     let limits = core.limits;
     let service = service_fn(|request| respond(line.clone(), era.clone(), request));
@@ -147,7 +141,7 @@ async fn speak(line: &Arc<Line>, era: &Arc<Era>) -> Spoken {
     if limits.headers != HYPER_HEADERS {
         builder.max_headers(limits.headers);
     }
-    let connection = builder.serve_connection(TokioIo::new(Wire(line.clone())), service);
+    let connection = builder.serve_connection(TokioIo::new(wire), service);
     tokio::pin!(connection);
     let mut entered = false;
     let mut draining = false;
@@ -211,34 +205,6 @@ async fn last(line: &Line, words: LastWords) -> End {
     words.end
 }
 
-/// An answer's body: notes when hyper has taken it whole.
-pub(crate) struct Sent {
-    data: Option<Bytes>,
-    line: Arc<Line>,
-}
-
-impl Body for Sent {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let data = self.data.take();
-        self.line.leaving();
-        Poll::Ready(data.map(|data| Ok(Frame::data(data))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.data.is_none()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.data.as_ref().map_or(0, |data| data.len() as u64))
-    }
-}
-
 pub(crate) type Answered = Result<Response<admin::AnyBody>, Stop>;
 
 async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> Answered {
@@ -251,7 +217,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
         }
         Route::Refuse(reply) => {
             line.next_request();
-            return Ok(whole(&line, &reply, false));
+            return Ok(whole(&line, reply, false));
         }
     };
     let (parts, body) = request.into_parts();
@@ -260,7 +226,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
         Err(Unread::TooLarge) => {
             unread(&line, UnreadWhy::TooLarge, "its body is too large");
             line.next_request();
-            return Ok(whole(&line, &too_large(core.limits.body_bytes), false));
+            return Ok(whole(&line, too_large(core.limits.body_bytes), false));
         }
         Err(Unread::Broken(error)) => {
             tracing::debug!(connection = line.id, %error, "a body broke off");
@@ -286,7 +252,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
     if core.store.is_shared() {
         match Box::pin(core.share(attempt, &standing)).await {
             Ok(shared) => attempt = shared,
-            Err(Refused) => return Ok(whole(&line, &out_of_service(), false)),
+            Err(Refused) => return Ok(whole(&line, out_of_service(), false)),
         }
     }
     let permit = core.admit(&attempt, &mut standing);
@@ -300,7 +266,7 @@ async fn respond(line: Arc<Line>, era: Arc<Era>, request: Request<Incoming>) -> 
             core.report(delivery).await;
         }
         let reply = core.whole(&attempt, decision.reply);
-        return Ok(answer(&line, &attempt, &reply, decision.replayed));
+        return Ok(answer(&line, &attempt, reply, decision.replayed));
     }
 
     // In a box of its own: hyper moves this future for each request, and the short way is short.
@@ -366,7 +332,7 @@ pub(crate) fn set_off(
 
 pub(crate) async fn conclude(line: &Arc<Line>, attempt: &Attempt, outcome: Outcome) -> Answered {
     match outcome {
-        Outcome::Answer { reply, replayed } => Ok(answer(line, attempt, &reply, replayed)),
+        Outcome::Answer { reply, replayed } => Ok(answer(line, attempt, reply, replayed)),
         Outcome::Break { words, seen } => {
             if let Some(answer) = seen {
                 attempt.answering(answer.status);
@@ -396,10 +362,10 @@ pub(crate) async fn conclude(line: &Arc<Line>, attempt: &Attempt, outcome: Outco
 fn answer(
     line: &Arc<Line>,
     attempt: &Attempt,
-    reply: &Reply,
+    reply: Arc<Reply>,
     replayed: bool,
 ) -> Response<admin::AnyBody> {
-    answering(line, attempt, reply, replayed);
+    answering(line, attempt, &reply, replayed);
     whole(line, reply, replayed)
 }
 
@@ -423,18 +389,17 @@ pub(crate) fn answering(line: &Arc<Line>, attempt: &Attempt, reply: &Reply, repl
 }
 
 /// An answer as hyper sends it.
-pub(crate) fn whole(line: &Arc<Line>, reply: &Reply, replayed: bool) -> Response<admin::AnyBody> {
-    let data = Some(reply.body.clone()).filter(|body| !body.is_empty());
-    if data.is_none() {
-        line.leaving();
-    }
-    let body = Sent {
-        data,
-        line: line.clone(),
-    };
+pub(crate) fn whole(
+    line: &Arc<Line>,
+    reply: impl Into<Arc<Reply>>,
+    replayed: bool,
+) -> Response<admin::AnyBody> {
+    let reply = reply.into();
+    let (status, headers) = (reply.status, reply.header_map());
+    let body = Sent::new(reply, line);
     let mut response = Response::new(admin::AnyBody::Sent(body));
-    *response.status_mut() = reply.status;
-    *response.headers_mut() = reply.header_map();
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
     if replayed && let Some(name) = &line.core.profile.key.replay_header {
         response
             .headers_mut()
@@ -458,7 +423,9 @@ fn route(core: &Core, request: &Request<Incoming>) -> Route {
         Routed::Submit => Route::Ask(Asked::Submit),
         Routed::ById(id) => Route::Ask(Asked::ById(id)),
         Routed::ByKey(key) => Route::Ask(Asked::ByKey(key)),
-        Routed::To(number) => Route::Ask(Asked::To(core.profile.number(number))),
+        Routed::To(number) => {
+            Route::Ask(Asked::To(core.profile.number(number.into()).into_owned()))
+        }
         Routed::WithoutField(how) => Route::Refuse(error(
             StatusCode::BAD_REQUEST,
             &format!("say what is asked for: GET {how}"),

@@ -68,16 +68,16 @@ pub struct Reading<T = String> {
     pub ordinal: u32,
 }
 
-impl Reading {
+impl<T: AsRef<str>> Reading<T> {
     /// The same, borrowed.
     #[must_use]
     pub fn borrowed(&self) -> Reading<&str> {
         Reading {
             kind: self.kind,
-            customer: &self.customer,
-            key: self.key.as_deref(),
-            to: self.to.as_deref(),
-            text: self.text.as_deref(),
+            customer: self.customer.as_ref(),
+            key: self.key.as_ref().map(AsRef::as_ref),
+            to: self.to.as_ref().map(AsRef::as_ref),
+            text: self.text.as_ref().map(AsRef::as_ref),
             intent: self.intent,
             ordinal: self.ordinal,
         }

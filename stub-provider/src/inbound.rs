@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     core::Core,
+    kept::Said,
     message::{push_hex, scramble},
     profile::numbers::Refused,
-    record::Attempt,
     tally::Count,
 };
 
@@ -167,10 +167,8 @@ impl OptOuts {
 
 impl Core {
     /// How an attempt is refused whose recipient has opted out.
-    pub(crate) fn opted_out(&self, attempt: &Attempt) -> Option<&Refused> {
-        let reading = attempt.reading();
-        let sender = attempt.request.sender();
-        if self.opt_outs.block(reading.to, sender, reading.customer) {
+    pub(crate) fn opted_out(&self, said: Said<'_>) -> Option<&Refused> {
+        if self.opt_outs.block(said.to, said.sender, said.customer) {
             self.profile.refusal(Some(BLOCKED), None)
         } else {
             None

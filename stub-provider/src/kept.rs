@@ -20,74 +20,7 @@ pub(crate) struct Said<'a> {
     pub(crate) sender: Option<&'a str>,
 }
 
-/// The parts of the block, in their order.
-#[derive(Clone, Copy)]
-enum Part {
-    Method,
-    Target,
-    /// The headers as `name: value` lines.
-    Head,
-    Body,
-    Customer,
-    Key,
-    To,
-    Text,
-    Sender,
-}
-
-const PARTS: usize = Part::Sender as usize + 1;
-
-/// Method, target, headers and body of one request, and what was read from it.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    bytes: Box<[u8]>,
-    /// Where each part ends; the next one begins there. A request's limits keep it far below 4 GiB.
-    ends: [u32; PARTS],
-    /// A bit for each part that the request does not have, which is not the same as an empty one.
-    absent: u16,
-}
-
-/// A block in the making.
-struct Block {
-    bytes: Vec<u8>,
-    ends: [u32; PARTS],
-    absent: u16,
-}
-
-impl Block {
-    fn with_room(bytes: usize) -> Self {
-        Self {
-            bytes: Vec::with_capacity(bytes),
-            ends: [0; PARTS],
-            absent: 0,
-        }
-    }
-
-    /// Whatever was added since the part before is this part.
-    fn end(&mut self, part: Part) {
-        self.ends[part as usize] = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
-    }
-
-    fn push(&mut self, part: Part, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        self.end(part);
-    }
-
-    fn finish(mut self, said: Said<'_>) -> Kept {
-        self.push(Part::Customer, said.customer.as_bytes());
-        for (part, text) in said.others() {
-            if text.is_none() {
-                self.absent |= 1 << part as u16;
-            }
-            self.push(part, text.unwrap_or_default().as_bytes());
-        }
-        Kept {
-            bytes: self.bytes.into_boxed_slice(),
-            ends: self.ends,
-            absent: self.absent,
-        }
-    }
-}
+const TEXTS: usize = 5;
 
 impl<'a> Said<'a> {
     /// The texts of a reading, and the sender's number where the request names one.
@@ -101,24 +34,162 @@ impl<'a> Said<'a> {
         }
     }
 
-    /// Everything but the customer, which is always known.
-    fn others(self) -> [(Part, Option<&'a str>); 4] {
+    fn texts(self) -> [Option<&'a str>; TEXTS] {
         [
-            (Part::Key, self.key),
-            (Part::To, self.to),
-            (Part::Text, self.text),
-            (Part::Sender, self.sender),
+            Some(self.customer),
+            self.key,
+            self.to,
+            self.text,
+            self.sender,
         ]
     }
+}
 
-    fn len(self) -> usize {
-        let others = self.others().map(|(_, text)| text.map_or(0, str::len));
-        self.customer.len() + others.iter().sum::<usize>()
+/// Header names that stand in a record as one byte: those of HTTP's clients and of the profiles.
+/// Records on disk have them in full, so that the list can change.
+const NAMES: [&str; 16] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "authorization",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "date",
+    "host",
+    "idempotency-key",
+    "traceparent",
+    "transfer-encoding",
+    "user-agent",
+    "x-request-id",
+    "x-stub-tag",
+];
+
+/// What a name's place in [`NAMES`] is added to. No header name begins with such a byte.
+const NAMED: u8 = 0x80;
+
+/// Method, target, headers and body of one request, and what was read from it.
+///
+/// One block. First numbers, of seven bits a byte (LEB128): the lengths of method, target, headers
+/// and body; then for each text of [`Said`] 0 where there is none, or else one more than its
+/// length, and where it stands behind the numbers. Then the bytes: a text that stands in the
+/// headers or the body as it was read is not there twice.
+#[derive(Debug)]
+pub(crate) struct Kept(Box<[u8]>);
+
+/// A block, read.
+struct Parts<'a> {
+    method: &'a [u8],
+    target: &'a [u8],
+    head: &'a [u8],
+    body: &'a [u8],
+    texts: [Option<&'a [u8]>; TEXTS],
+}
+
+/// Seven bits a byte, the lowest first.
+fn push_number(into: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        into.push(low_bits(number) | 0x80);
+        number >>= 7;
+    }
+    into.push(low_bits(number));
+}
+
+fn low_bits(number: usize) -> u8 {
+    (number & 0x7f).to_le_bytes()[0]
+}
+
+fn take_number(from: &mut &[u8]) -> usize {
+    let mut number = 0;
+    for shift in (0..usize::BITS).step_by(7) {
+        let Some((byte, rest)) = from.split_first() else {
+            break;
+        };
+        *from = rest;
+        number |= usize::from(byte & 0x7f) << shift;
+        if *byte < 0x80 {
+            break;
+        }
+    }
+    number
+}
+
+/// How a header's name stands in a record.
+fn short(name: &str) -> Result<u8, &str> {
+    let known = NAMES.binary_search(&name).map_err(|_| name)?;
+    u8::try_from(known)
+        .map(|known| NAMED | known)
+        .map_err(|_| name)
+}
+
+/// Where everything will stand in a block that is yet to be written.
+struct Plan<'a> {
+    texts: [Option<&'a str>; TEXTS],
+    places: [Option<usize>; TEXTS],
+    end: usize,
+}
+
+impl<'a> Plan<'a> {
+    fn new(said: Said<'a>) -> Self {
+        Self {
+            texts: said.texts(),
+            places: [None; TEXTS],
+            end: 0,
+        }
+    }
+
+    /// Bytes that no text is a piece of.
+    fn skip(&mut self, bytes: usize) {
+        self.end += bytes;
+    }
+
+    /// Bytes that were read: whatever text is a piece of them, and not merely like one, stands here.
+    fn read(&mut self, bytes: &[u8]) {
+        for (text, place) in self.texts.iter().zip(&mut self.places) {
+            if let Some(text) = text
+                && let Some(start) = (text.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize)
+                && start + text.len() <= bytes.len()
+            {
+                *place = Some(self.end + start);
+            }
+        }
+        self.end += bytes.len();
+    }
+
+    /// Writes the block, whose bytes but for the remaining texts `write` adds.
+    fn finish(mut self, lengths: [usize; 4], write: impl FnOnce(&mut Vec<u8>)) -> Kept {
+        let mut own = [None; TEXTS];
+        for ((text, place), own) in self.texts.iter().zip(&mut self.places).zip(&mut own) {
+            if let (Some(text), None) = (text, &place) {
+                *own = Some(*text);
+                *place = Some(self.end);
+                self.end += text.len();
+            }
+        }
+        let mut numbers = Vec::with_capacity(32);
+        for length in lengths {
+            push_number(&mut numbers, length);
+        }
+        for (text, place) in self.texts.iter().zip(self.places) {
+            push_number(&mut numbers, text.map_or(0, |text| text.len() + 1));
+            if let Some(place) = place {
+                push_number(&mut numbers, place);
+            }
+        }
+        let mut block = Vec::with_capacity(numbers.len() + self.end);
+        block.extend_from_slice(&numbers);
+        write(&mut block);
+        for text in own.into_iter().flatten() {
+            block.extend_from_slice(text.as_bytes());
+        }
+        Kept(block.into_boxed_slice())
     }
 }
 
 impl Kept {
-    /// Keeps a request.
+    /// Keeps a request. A text of `said` that is borrowed from the headers or the body is not kept
+    /// twice.
     pub(crate) fn new(
         method: &Method,
         uri: &Uri,
@@ -126,25 +197,26 @@ impl Kept {
         body: &[u8],
         said: Said<'_>,
     ) -> Self {
+        let method = method.as_str();
         let target = uri.path_and_query().map_or(uri.path(), |all| all.as_str());
-        let lines = headers
-            .iter()
-            .map(|(name, value)| name.as_str().len() + value.len() + 3)
-            .sum::<usize>();
-        let room = method.as_str().len() + target.len() + lines + body.len() + said.len();
-        let mut block = Block::with_room(room);
-        block.push(Part::Method, method.as_str().as_bytes());
-        block.push(Part::Target, target.as_bytes());
+        let mut plan = Plan::new(said);
+        plan.skip(method.len() + target.len());
+        let before = plan.end;
         for (name, value) in headers {
-            block.bytes.extend_from_slice(name.as_str().as_bytes());
-            block.bytes.extend_from_slice(b": ");
-            block.bytes.extend_from_slice(value.as_bytes());
-            // No header can hold a line feed.
-            block.bytes.push(b'\n');
+            plan.skip(short(name.as_str()).map_or_else(|name| name.len() + 2, |_| 1));
+            plan.read(value.as_bytes());
+            plan.skip(1);
         }
-        block.end(Part::Head);
-        block.push(Part::Body, body);
-        block.finish(said)
+        let head = plan.end - before;
+        plan.read(body);
+        plan.finish([method.len(), target.len(), head, body.len()], |block| {
+            block.extend_from_slice(method.as_bytes());
+            block.extend_from_slice(target.as_bytes());
+            for (name, value) in headers {
+                push_line(block, name.as_str(), value.as_bytes());
+            }
+            block.extend_from_slice(body);
+        })
     }
 
     /// Takes up a request again that was kept before: what [`Kept::head`] and the others said.
@@ -155,38 +227,51 @@ impl Kept {
         body: &[u8],
         said: Said<'_>,
     ) -> Self {
-        let room = method.as_str().len() + target.len() + head.len() + body.len() + said.len();
-        let mut block = Block::with_room(room);
-        block.push(Part::Method, method.as_str().as_bytes());
-        block.push(Part::Target, target.as_bytes());
-        block.push(Part::Head, head);
-        block.push(Part::Body, body);
-        block.finish(said)
+        let method = method.as_str();
+        let mut lines = Vec::with_capacity(head.len());
+        for (name, value) in head.split(|byte| *byte == b'\n').filter_map(line) {
+            push_line(&mut lines, &name, value);
+        }
+        let mut plan = Plan::new(said);
+        plan.skip(method.len() + target.len() + lines.len() + body.len());
+        let lengths = [method.len(), target.len(), lines.len(), body.len()];
+        plan.finish(lengths, |block| {
+            for part in [method.as_bytes(), target.as_bytes(), &lines, body] {
+                block.extend_from_slice(part);
+            }
+        })
     }
 
-    fn part(&self, part: Part) -> &[u8] {
-        let place = part as usize;
-        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let range = start as usize..self.ends[place] as usize;
-        self.bytes.get(range).unwrap_or_default()
-    }
-
-    /// A part that was a text when it was added.
-    fn text(&self, part: Part) -> &str {
-        std::str::from_utf8(self.part(part)).unwrap_or_default()
-    }
-
-    fn text_if_any(&self, part: Part) -> Option<&str> {
-        (self.absent & (1 << part as u16) == 0).then(|| self.text(part))
+    fn parts(&self) -> Parts<'_> {
+        let mut rest = &*self.0;
+        let lengths = [(); 4].map(|()| take_number(&mut rest));
+        let texts = [(); TEXTS].map(|()| {
+            let length = take_number(&mut rest).checked_sub(1)?;
+            let place = take_number(&mut rest);
+            Some(place..place + length)
+        });
+        let mut end = 0;
+        let [method, target, head, body] = lengths.map(|length| {
+            let start = end;
+            end += length;
+            rest.get(start..end).unwrap_or_default()
+        });
+        Parts {
+            method,
+            target,
+            head,
+            body,
+            texts: texts.map(|place| rest.get(place?)),
+        }
     }
 
     pub(crate) fn method(&self) -> &str {
-        self.text(Part::Method)
+        text(self.parts().method)
     }
 
     /// Path and query.
     pub(crate) fn target(&self) -> &str {
-        self.text(Part::Target)
+        text(self.parts().target)
     }
 
     pub(crate) fn path(&self) -> &str {
@@ -195,47 +280,49 @@ impl Kept {
     }
 
     pub(crate) fn body(&self) -> &[u8] {
-        self.part(Part::Body)
+        self.parts().body
     }
 
     /// The headers as `name: value` lines.
-    pub(crate) fn head(&self) -> &[u8] {
-        self.part(Part::Head)
+    pub(crate) fn head(&self) -> Vec<u8> {
+        let mut head = Vec::new();
+        for (name, value) in self.lines() {
+            head.extend_from_slice(name.as_bytes());
+            head.extend_from_slice(b": ");
+            head.extend_from_slice(value);
+            head.push(b'\n');
+        }
+        head
     }
 
     /// What was read from it.
     pub(crate) fn said(&self) -> Said<'_> {
+        let [customer, key, to, words, sender] = self.parts().texts.map(|part| part.map(text));
         Said {
-            customer: self.text(Part::Customer),
-            key: self.text_if_any(Part::Key),
-            to: self.text_if_any(Part::To),
-            text: self.text_if_any(Part::Text),
-            sender: self.sender(),
+            customer: customer.unwrap_or_default(),
+            key,
+            to,
+            text: words,
+            sender,
         }
     }
 
-    /// The sender's number, where the request names one.
-    pub(crate) fn sender(&self) -> Option<&str> {
-        self.text_if_any(Part::Sender)
+    fn lines(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let head = self.parts().head;
+        head.split(|byte| *byte == b'\n').filter_map(line)
     }
 
     /// Names in lower case, values as text.
     pub(crate) fn headers(&self) -> Vec<(String, String)> {
-        self.head()
-            .split(|byte| *byte == b'\n')
-            .filter_map(|line| {
-                // No name can hold a colon.
-                let colon = line.iter().position(|byte| *byte == b':')?;
-                let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
-                Some((text(&line[..colon]), text(&line[colon + 2..])))
-            })
+        self.lines()
+            .map(|(name, value)| (name.to_owned(), String::from_utf8_lossy(value).into_owned()))
             .collect()
     }
 
     /// The value of the first header of that name, which is in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
-        let mut all = self.headers().into_iter();
-        all.find(|(known, _)| known == name).map(|(_, value)| value)
+        let (_, value) = self.lines().find(|(known, _)| *known == name)?;
+        Some(String::from_utf8_lossy(value).into_owned())
     }
 
     /// As a watcher reads it.
@@ -249,36 +336,113 @@ impl Kept {
     }
 }
 
+/// Bytes that were a text when they were kept.
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Adds a header. No value can hold a line feed.
+fn push_line(block: &mut Vec<u8>, name: &str, value: &[u8]) {
+    match short(name) {
+        Ok(byte) => block.push(byte),
+        Err(name) => {
+            block.extend_from_slice(name.as_bytes());
+            block.extend_from_slice(b": ");
+        }
+    }
+    block.extend_from_slice(value);
+    block.push(b'\n');
+}
+
+/// Name and value of a header, whichever way its name stands there.
+fn line(line: &[u8]) -> Option<(&str, &[u8])> {
+    let (first, rest) = line.split_first()?;
+    if let Some(known) = first.checked_sub(NAMED) {
+        return Some((NAMES.get(usize::from(known))?, rest));
+    }
+    // No name can hold a colon.
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    Some((text(&line[..colon]), line.get(colon + 2..)?))
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    fn headers(lines: &[(String, String)]) -> HeaderMap {
+        let lines = lines.iter().map(|(name, value)| {
+            let name: hyper::header::HeaderName = name.parse().expect("a name");
+            (name, value.parse().expect("a value"))
+        });
+        lines.collect()
+    }
+
+    fn sorted(mut lines: Vec<(String, String)>) -> Vec<(String, String)> {
+        lines.sort();
+        lines
+    }
+
     #[test]
-    fn what_is_kept_is_what_came() {
-        let uri: Uri = "/v1/messages?a=b".parse().expect("a target");
-        let mut headers = HeaderMap::new();
-        for (name, value) in [("x-a", "1: 2"), ("x-empty", ""), ("x-a", "3")] {
-            headers.append(name, value.parse().expect("a value"));
-        }
+    fn the_names_are_in_order() {
+        assert!(NAMES.is_sorted());
+        assert!(NAMES.len() < 0x80);
+    }
+
+    #[test]
+    fn a_text_that_stands_in_the_request_is_kept_once() {
+        let lines = [("idempotency-key".to_owned(), "\"key-1\"".to_owned())];
+        let headers = headers(&lines);
+        let body = br#"{"to":"+12025550142"}"#;
+        let value = headers["idempotency-key"].to_str().expect("text");
         let said = Said {
             customer: "acme",
-            key: None,
-            to: Some("+12025550142"),
-            text: Some(""),
-            sender: Some("+12025550100"),
+            key: Some(&value[1..6]),
+            to: Some(text(&body[7..19])),
+            text: None,
+            sender: None,
         };
-        let kept = Kept::new(&Method::POST, &uri, &headers, b"a\nb: c", said);
-        assert_eq!(
-            (kept.method(), kept.target(), kept.path()),
-            ("POST", "/v1/messages?a=b", "/v1/messages")
-        );
-        assert_eq!(kept.body(), b"a\nb: c");
-        assert_eq!(kept.said(), said);
-        let mut lines = kept.headers();
-        lines.sort();
-        let expected = [("x-a", "1: 2"), ("x-a", "3"), ("x-empty", "")];
-        assert_eq!(lines, expected.map(|(n, v)| (n.to_owned(), v.to_owned())));
-        let again = Kept::again(&Method::POST, kept.target(), kept.head(), kept.body(), said);
-        assert_eq!((again.seen(), again.said()), (kept.seen(), said));
+        let uri: Uri = "/v1/messages?a=b".parse().expect("a target");
+        let kept = Kept::new(&Method::POST, &uri, &headers, body, said);
+        assert_eq!((kept.said(), kept.path()), (said, "/v1/messages"));
+        let numbers = 4 + 2 * 3 + 2;
+        let head = "x\"key-1\"\n".len();
+        let rest = "POST".len() + uri.to_string().len() + body.len() + "acme".len();
+        assert_eq!(kept.0.len(), numbers + head + rest);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_what_came(
+            lines in prop::collection::vec(
+                (
+                    prop_oneof![prop::sample::select(&NAMES[..]).prop_map(str::to_owned), "[a-z-]{1,9}"],
+                    "([!-~\u{a0}-\u{ff}]([ -~]{0,200}[!-~])?)?",
+                ),
+                0..6,
+            ),
+            body in prop::collection::vec(any::<u8>(), 0..400),
+            customer in "\\PC{0,9}",
+            others in prop::array::uniform4(prop::option::of("\\PC{0,200}")),
+        ) {
+            let [key, to, words, sender] = &others;
+            let said = Said {
+                customer: &customer,
+                key: key.as_deref(),
+                to: to.as_deref(),
+                text: words.as_deref(),
+                sender: sender.as_deref(),
+            };
+            let uri = Uri::from_static("/v1/messages?a=b");
+            let headers = headers(&lines);
+            let kept = Kept::new(&Method::POST, &uri, &headers, &body, said);
+            prop_assert_eq!((kept.method(), kept.target()), ("POST", "/v1/messages?a=b"));
+            prop_assert_eq!(kept.body(), &body[..]);
+            prop_assert_eq!(kept.said(), said);
+            prop_assert_eq!(sorted(kept.headers()), sorted(lines));
+            let again = Kept::again(&Method::POST, kept.target(), &kept.head(), kept.body(), said);
+            prop_assert_eq!((again.seen(), again.said()), (kept.seen(), said));
+        }
     }
 }

@@ -1,40 +1,55 @@
 //! [`KeyId`]: what a ledger knows a key by.
 //!
-//! Owns the scope of a key (its customer) and its hash. What is known under it is the ledger's.
+//! Owns the scope of a key (its customer) and its digest. What is known under it is the ledger's.
 
 use std::{
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{Hash, Hasher},
     sync::Arc,
 };
 
-/// A key in the scope of its customer. Its hash is computed once: a table that grows need not
-/// look at the text again.
+use sha2::{Digest as _, Sha256};
+
+/// A key in the scope of its customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyId {
-    hash: u64,
+    digest: Digest,
     text: Arc<str>,
 }
 
-impl Hash for KeyId {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
+/// The first half of a SHA-256: a table of a million keys need not hold their texts, nor look at
+/// them when it grows. Two texts that share it are not to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Digest(u128);
+
+impl Digest {
+    fn of(text: &str) -> Self {
+        let mut half = [0; 16];
+        half.copy_from_slice(&Sha256::digest(text)[..16]);
+        Self(u128::from_le_bytes(half))
     }
 }
 
-/// Takes the hash of a [`KeyId`] as it is.
+impl Hash for Digest {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u128(self.0);
+    }
+}
+
+/// Takes a [`Digest`] as it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Hashed(u64);
 
 impl Hasher for Hashed {
     fn write(&mut self, bytes: &[u8]) {
-        // Never used for a `KeyId`; any other key is still hashed, if poorly.
+        // Never used for a digest; any other key is still hashed, if poorly.
         for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
         }
     }
 
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
+    fn write_u128(&mut self, digest: u128) {
+        // Every part of it is as good as any other.
+        self.0 = u64::try_from(digest >> 64).unwrap_or_default();
     }
 
     fn finish(&self) -> u64 {
@@ -56,6 +71,11 @@ impl KeyId {
         Self::from_text(&text)
     }
 
+    /// What a table knows it by.
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
+    }
+
     /// Customer and key in one text, for a store.
     pub(crate) fn text(&self) -> &str {
         &self.text
@@ -70,10 +90,8 @@ impl KeyId {
 
     /// The key whose text this is.
     pub(crate) fn from_text(text: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        text.hash(&mut hasher);
         Self {
-            hash: hasher.finish(),
+            digest: Digest::of(text),
             text: text.into(),
         }
     }

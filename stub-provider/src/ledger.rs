@@ -10,7 +10,7 @@ use std::{hash::BuildHasherDefault, task::Waker, time::Duration};
 use dashmap::{DashMap, Entry};
 
 use crate::{
-    duration::Span, event::AttemptId, fingerprint::Fingerprint, key::Hashed, message::MessageId,
+    duration::Span, event::AttemptId, fingerprint::Fingerprint, key::{Digest, Hashed}, message::MessageId,
 };
 
 pub use crate::key::KeyId;
@@ -95,7 +95,8 @@ enum State<A> {
     Stored {
         answer: A,
         of: AttemptId,
-        message: Option<MessageId>,
+        /// Whether the last message was accepted with it.
+        accepted: bool,
     },
 }
 
@@ -106,8 +107,8 @@ struct Slot<A> {
     intent: Option<u32>,
     fingerprint: Fingerprint,
     state: State<A>,
-    /// When the answer was stored.
-    since: Duration,
+    /// When the answer was stored, in nanoseconds: half of what a `Duration` takes.
+    since: u64,
     message: Option<MessageId>,
     /// Whether a message was ever accepted under the key: the observer's knowledge, which no
     /// crash takes away.
@@ -128,7 +129,7 @@ struct Rare {
 /// Every key that was ever used. `A` is the stored answer, cheap to clone.
 #[derive(Debug)]
 pub struct Ledger<A> {
-    slots: DashMap<KeyId, Box<Slot<A>>, BuildHasherDefault<Hashed>>,
+    slots: DashMap<Digest, Box<Slot<A>>, BuildHasherDefault<Hashed>>,
     retention: Duration,
 }
 
@@ -147,20 +148,20 @@ impl<A: Clone> Ledger<A> {
     #[must_use]
     pub fn arrive(
         &self,
-        id: KeyId,
+        id: &KeyId,
         fingerprint: Fingerprint,
         attempt: AttemptId,
         intent: Option<usize>,
         now: Duration,
     ) -> (u32, Claim<A>) {
-        match self.slots.entry(id) {
+        match self.slots.entry(id.digest()) {
             Entry::Vacant(place) => {
                 place.insert(Box::new(Slot {
                     attempts: 1,
                     intent: narrow(intent),
                     fingerprint,
                     state: State::Working { attempt },
-                    since: now,
+                    since: nanoseconds(now),
                     message: None,
                     delivered: false,
                     rare: None,
@@ -188,8 +189,8 @@ impl<A: Clone> Ledger<A> {
         now: Duration,
         waker: &Waker,
     ) -> Claim<A> {
-        let Some(mut slot) = self.slots.get_mut(id) else {
-            return self.arrive(id.clone(), fingerprint, attempt, None, now).1;
+        let Some(mut slot) = self.slots.get_mut(&id.digest()) else {
+            return self.arrive(id, fingerprint, attempt, None, now).1;
         };
         let claim = slot.claim(fingerprint, attempt, now, self.retention);
         if matches!(claim, Claim::InFlight) {
@@ -214,7 +215,7 @@ impl<A: Clone> Ledger<A> {
     ) -> bool {
         let mut again = false;
         let waiters = {
-            let Some(mut slot) = self.slots.get_mut(id) else {
+            let Some(mut slot) = self.slots.get_mut(&id.digest()) else {
                 return again;
             };
             if !matches!(slot.state, State::Working { attempt: owner } if owner == attempt) {
@@ -235,7 +236,7 @@ impl<A: Clone> Ledger<A> {
 
     /// Replaces the stored answer, if there is one.
     pub fn restate(&self, id: &KeyId, replacement: A) {
-        if let Some(mut slot) = self.slots.get_mut(id)
+        if let Some(mut slot) = self.slots.get_mut(&id.digest())
             && let State::Stored { answer, .. } = &mut slot.state
         {
             *answer = replacement;
@@ -245,7 +246,7 @@ impl<A: Clone> Ledger<A> {
     /// From now on equal keys are refused or no longer (`None`).
     pub fn refuse(&self, id: &KeyId, refusing: Option<Refusal>) {
         let waiters = {
-            let Some(mut slot) = self.slots.get_mut(id) else {
+            let Some(mut slot) = self.slots.get_mut(&id.digest()) else {
                 return;
             };
             slot.rare().refusing = refusing;
@@ -266,7 +267,7 @@ impl<A: Clone> Ledger<A> {
     /// What is known under a key; `None` where it was never used, or was forgotten.
     #[must_use]
     pub fn look(&self, id: &KeyId) -> Option<Known> {
-        let slot = self.slots.get(id)?;
+        let slot = self.slots.get(&id.digest())?;
         let in_flight = matches!(slot.state, State::Working { .. }) || slot.refusing().is_some();
         let messages = slot.messages();
         (in_flight || !messages.is_empty()).then_some(Known {
@@ -278,12 +279,12 @@ impl<A: Clone> Ledger<A> {
     /// The intent of the last request under a key.
     #[must_use]
     pub fn intent(&self, id: &KeyId) -> Option<usize> {
-        self.slots.get(id)?.intent.map(|intent| intent as usize)
+        self.slots.get(&id.digest())?.intent.map(|intent| intent as usize)
     }
 
     /// Drops all that is known under a key, where its last request was the `nth`.
     pub(crate) fn drop_last(&self, id: &KeyId, nth: u32, now: Duration) -> Dropped {
-        let Entry::Occupied(place) = self.slots.entry(id.clone()) else {
+        let Entry::Occupied(place) = self.slots.entry(id.digest()) else {
             return Dropped::Unknown;
         };
         let slot = place.get();
@@ -292,7 +293,7 @@ impl<A: Clone> Ledger<A> {
         }
         let early = match slot.state {
             State::Working { .. } => return Dropped::Busy,
-            State::Stored { .. } => now.saturating_sub(slot.since) < self.retention,
+            State::Stored { .. } => !slot.is_expired(now, self.retention),
             State::Vacant => false,
         };
         let messages = place.remove().messages();
@@ -300,10 +301,10 @@ impl<A: Clone> Ledger<A> {
     }
 
     /// Takes up a count of requests that a store has kept.
-    pub(crate) fn recount(&self, id: KeyId, attempts: u32) {
+    pub(crate) fn recount(&self, id: &KeyId, attempts: u32) {
         let mut slot = self
             .slots
-            .entry(id)
+            .entry(id.digest())
             .or_insert_with(|| Box::new(Slot::vacant()));
         slot.attempts = slot.attempts.max(attempts);
     }
@@ -316,10 +317,10 @@ impl<A: Clone> Ledger<A> {
 
     /// Takes up what a store has kept of a key: as [`Ledger::settle`] left it. They come in the
     /// order in which they were settled.
-    pub(crate) fn restore(&self, id: KeyId, settled: Settled<A>) {
+    pub(crate) fn restore(&self, id: &KeyId, settled: Settled<A>) {
         let mut slot = self
             .slots
-            .entry(id)
+            .entry(id.digest())
             .or_insert_with(|| Box::new(Slot::vacant()));
         slot.fingerprint = settled.fingerprint;
         // Counted when it happened.
@@ -344,6 +345,11 @@ impl<A: Clone> Ledger<A> {
     }
 }
 
+/// As far as 584 years.
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 fn narrow(intent: Option<usize>) -> Option<u32> {
     intent.and_then(|intent| u32::try_from(intent).ok())
 }
@@ -355,11 +361,15 @@ impl<A: Clone> Slot<A> {
             intent: None,
             fingerprint: Fingerprint::from_bytes([0; 32]),
             state: State::Vacant,
-            since: Duration::ZERO,
+            since: 0,
             message: None,
             delivered: false,
             rare: None,
         }
+    }
+
+    fn is_expired(&self, now: Duration, retention: Duration) -> bool {
+        now.saturating_sub(Duration::from_nanos(self.since)) >= retention
     }
 
     /// Every message accepted under the key, in order.
@@ -380,11 +390,11 @@ impl<A: Clone> Slot<A> {
             Some(answer) => State::Stored {
                 answer,
                 of,
-                message,
+                accepted: message.is_some(),
             },
             None => State::Vacant,
         };
-        self.since = now;
+        self.since = nanoseconds(now);
         if message.is_none() {
             return false;
         }
@@ -417,9 +427,7 @@ impl<A: Clone> Slot<A> {
         now: Duration,
         retention: Duration,
     ) -> Claim<A> {
-        let expired = matches!(self.state, State::Stored { .. })
-            && now.saturating_sub(self.since) >= retention;
-        if expired {
+        if matches!(self.state, State::Stored { .. }) && self.is_expired(now, retention) {
             self.state = State::Vacant;
         }
         match &self.state {
@@ -439,13 +447,13 @@ impl<A: Clone> Slot<A> {
             State::Stored {
                 answer,
                 of,
-                message,
+                accepted,
             } => match self.refusing() {
                 Some(refusal) => Claim::Refused(refusal),
                 None => Claim::Stored {
                     answer: answer.clone(),
                     of: *of,
-                    message: *message,
+                    message: self.message.filter(|_| *accepted),
                 },
             },
         }

@@ -106,6 +106,7 @@ mod reply;
 mod request;
 mod rules;
 mod segments;
+mod sent;
 mod server;
 mod tally;
 mod template;

@@ -119,10 +119,11 @@ impl Core {
         if *place == Place::None {
             return self.life.validity;
         }
+        let headers = hyper::HeaderMap::new();
         let [said] = place::read(
             [place],
             &Content {
-                headers: &hyper::HeaderMap::new(),
+                headers: &headers,
                 query: "",
                 body: attempt.request.body(),
                 element: 0,

@@ -6,7 +6,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
     header::{self, HeaderName, HeaderValue},
@@ -14,39 +13,85 @@ use hyper::{
 
 use crate::{clock::Clock, duration::Span, event::Answer, profile::AnswerForm};
 
-/// Status, headers and body. `Content-Length` and `Date` are added where it leaves.
+/// Status, headers and body. `Content-Length` and `Date` are added where it leaves. There is one
+/// on record for each message: it is small.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     /// The status.
     pub(crate) status: StatusCode,
-    /// `Content-Type`.
-    pub(crate) content_type: HeaderValue,
-    /// The other headers.
-    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    media: Media,
+    /// The other headers, where there are any.
+    others: Option<Box<Vec<(HeaderName, HeaderValue)>>>,
     /// The body.
-    pub(crate) body: Bytes,
+    pub(crate) body: Box<[u8]>,
 }
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+/// What `Content-Type` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Media {
+    Json,
+    Problem,
+    Xml,
+    Text,
+    /// It stands first among the other headers.
+    Listed,
+}
+
+static JSON: HeaderValue = HeaderValue::from_static("application/json");
+static PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
+static XML: HeaderValue = HeaderValue::from_static("text/xml");
+static TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+impl Media {
+    fn value(self) -> Option<&'static HeaderValue> {
+        match self {
+            Self::Json => Some(&JSON),
+            Self::Problem => Some(&PROBLEM),
+            Self::Xml => Some(&XML),
+            Self::Text => Some(&TEXT),
+            Self::Listed => None,
+        }
+    }
+}
 
 impl Reply {
-    /// A JSON answer.
-    pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
+    fn new(status: StatusCode, media: Media, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
-            content_type: JSON,
-            headers: Vec::new(),
-            body: body.into(),
+            media,
+            others: None,
+            body: body.into().into_boxed_slice(),
         }
     }
 
-    /// An answer of the profile's, written as its answers are.
-    pub(crate) fn written(status: StatusCode, form: AnswerForm, body: impl Into<Bytes>) -> Self {
-        Self {
-            content_type: form.content_type(),
-            ..Self::json(status, body)
+    /// A JSON answer.
+    pub(crate) fn json(status: StatusCode, body: impl Into<Vec<u8>>) -> Self {
+        Self::new(status, Media::Json, body)
+    }
+
+    /// An answer of any kind.
+    pub(crate) fn of(
+        status: StatusCode,
+        content_type: HeaderValue,
+        body: impl Into<Vec<u8>>,
+    ) -> Self {
+        let known = [Media::Json, Media::Problem, Media::Xml, Media::Text];
+        let is = |media: &Media| media.value() == Some(&content_type);
+        let media = known.into_iter().find(is).unwrap_or(Media::Listed);
+        let mut reply = Self::new(status, media, body);
+        if media == Media::Listed {
+            reply.push(header::CONTENT_TYPE, content_type);
         }
+        reply
+    }
+
+    /// An answer of the profile's, written as its answers are.
+    pub(crate) fn written(status: StatusCode, form: AnswerForm, body: impl Into<Vec<u8>>) -> Self {
+        let media = match form {
+            AnswerForm::Json => Media::Json,
+            AnswerForm::Xml => Media::Xml,
+        };
+        Self::new(status, media, body)
     }
 
     /// A JSON answer from a value.
@@ -55,13 +100,8 @@ impl Reply {
     }
 
     /// Plain text.
-    pub(crate) fn text(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self {
-            status,
-            content_type: HeaderValue::from_static("text/plain; charset=utf-8"),
-            headers: Vec::new(),
-            body: body.into(),
-        }
+    pub(crate) fn text(status: StatusCode, body: impl Into<Vec<u8>>) -> Self {
+        Self::new(status, Media::Text, body)
     }
 
     /// An error in the shape of RFC 9457, with the provider's own code beside it.
@@ -76,24 +116,37 @@ impl Reply {
             "title".into(),
             status.canonical_reason().unwrap_or("Error").into(),
         );
-        Self {
-            status,
-            content_type: PROBLEM,
-            headers: Vec::new(),
-            body: serde_json::Value::Object(body).to_string().into(),
-        }
+        let body = serde_json::Value::Object(body).to_string();
+        Self::new(status, Media::Problem, body)
     }
 
     /// The same with one more header; a value that no header can hold is left out.
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
             if name == header::CONTENT_TYPE {
-                self.content_type = value;
-            } else {
-                self.headers.push((name, value));
+                self.remove(&name);
             }
+            self.push(name, value);
         }
         self
+    }
+
+    /// Adds a header.
+    pub(crate) fn push(&mut self, name: HeaderName, value: HeaderValue) {
+        let others = self.others.get_or_insert_default();
+        if name == header::CONTENT_TYPE {
+            self.media = Media::Listed;
+            others.insert(0, (name, value));
+        } else {
+            others.push((name, value));
+        }
+    }
+
+    /// Takes a header out; `Content-Type` only to get another.
+    pub(crate) fn remove(&mut self, name: &HeaderName) {
+        if let Some(others) = &mut self.others {
+            others.retain(|(known, _)| known != name);
+        }
     }
 
     /// The same with `Retry-After` in whole seconds, rounded up.
@@ -116,15 +169,21 @@ impl Reply {
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
-        std::iter::once((&header::CONTENT_TYPE, &self.content_type))
-            .chain(self.headers.iter().map(|(name, value)| (name, value)))
+    /// The headers in order, `Content-Type` first.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+        let media = self.media.value();
+        let others = self.others.iter().flat_map(|others| others.iter());
+        media
+            .map(|value| (&header::CONTENT_TYPE, value))
+            .into_iter()
+            .chain(others.map(|(name, value)| (name, value)))
     }
 
     /// The headers as a map, in order.
     pub(crate) fn header_map(&self) -> HeaderMap {
-        let mut map = HeaderMap::with_capacity(self.headers.len() + 3);
-        for (name, value) in self.all() {
+        let others = self.others.as_ref().map_or(0, |others| others.len());
+        let mut map = HeaderMap::with_capacity(others + 3);
+        for (name, value) in self.headers() {
             map.append(name.clone(), value.clone());
         }
         map
@@ -135,7 +194,7 @@ impl Reply {
         Arc::new(Answer {
             status: self.status.as_u16(),
             headers: self
-                .all()
+                .headers()
                 .map(|(name, value)| {
                     (
                         name.as_str().to_owned(),
@@ -156,7 +215,7 @@ impl Reply {
             self.status.canonical_reason().unwrap_or("")
         )
         .into_bytes();
-        for (name, value) in self.all() {
+        for (name, value) in self.headers() {
             head.extend_from_slice(name.as_str().as_bytes());
             head.extend_from_slice(b": ");
             head.extend_from_slice(value.as_bytes());

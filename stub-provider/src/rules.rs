@@ -382,7 +382,7 @@ mod tests {
         };
         let reading = Reading {
             kind: RequestKind::Submit,
-            customer: "default".into(),
+            customer: "default".to_owned(),
             key: None,
             to: None,
             text: None,

@@ -153,10 +153,10 @@ fn start(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(connection = id, %error, "gone before it could be served");
     }
-    let line = Arc::new(Line::new(core.clone(), id, peer, stream));
+    let (line, wire) = Line::new(core.clone(), id, peer, stream);
     let era = era.clone();
     connections.spawn(async move {
-        connection::serve(line, era).await;
+        connection::serve(line, wire, era).await;
         drop(slot);
     });
 }

@@ -7,6 +7,7 @@
 use std::{
     io,
     net::SocketAddr,
+    ops::Deref,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -18,7 +19,10 @@ use std::{
 
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
+    net::{
+        TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
 };
 
 use crate::{
@@ -38,12 +42,30 @@ pub(crate) struct LastWords {
     pub(crate) end: End,
 }
 
+/// The socket, for all but its reader. Its end is a matter of the socket's options alone: the half
+/// of tokio's would send a FIN where an RST is to come.
+struct Socket(Option<OwnedWriteHalf>);
+
+impl Deref for Socket {
+    type Target = TcpStream;
+
+    fn deref(&self) -> &TcpStream {
+        self.0.as_ref().expect("it is there until the end").as_ref()
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(OwnedWriteHalf::forget);
+    }
+}
+
 /// One connection.
 pub(crate) struct Line {
     pub(crate) core: Arc<Core>,
     pub(crate) id: ConnectionId,
     pub(crate) peer: SocketAddr,
-    stream: TcpStream,
+    stream: Socket,
     opened: Instant,
     requests: AtomicU32,
     /// When the request that is being read began, in microseconds since `opened`, plus one.
@@ -69,17 +91,19 @@ const CLOSED: u8 = 1;
 const RESET: u8 = 2;
 
 impl Line {
+    /// The line, and its side that hyper speaks on.
     pub(crate) fn new(
         core: Arc<Core>,
         id: ConnectionId,
         peer: SocketAddr,
         stream: TcpStream,
-    ) -> Self {
-        Self {
+    ) -> (Arc<Self>, Wire) {
+        let (reads, writes) = stream.into_split();
+        let line = Arc::new(Self {
             core,
             id,
             peer,
-            stream,
+            stream: Socket(Some(writes)),
             opened: Instant::now(),
             requests: AtomicU32::new(0),
             reading_since: AtomicU64::new(1),
@@ -89,7 +113,12 @@ impl Line {
             gone: AtomicU8::new(0),
             open: Mutex::default(),
             last_words: Mutex::new(None),
-        }
+        });
+        let wire = Wire {
+            line: line.clone(),
+            reads,
+        };
+        (line, wire)
     }
 
     /// A request was read whole: which one of this connection it is, from 1.
@@ -97,6 +126,15 @@ impl Line {
         self.reading_since.store(0, Ordering::Relaxed);
         self.received.store(0, Ordering::Relaxed);
         self.requests.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Bytes of a request came.
+    fn came(&self, bytes: usize) {
+        if self.received.fetch_add(bytes as u64, Ordering::Relaxed) == 0 {
+            let since = self.opened.elapsed().as_micros();
+            let since = u64::try_from(since).unwrap_or(u64::MAX - 1) + 1;
+            self.reading_since.store(since, Ordering::Relaxed);
+        }
     }
 
     /// How many requests were read whole.
@@ -242,48 +280,40 @@ impl Line {
     /// The close of the socket will be an RST.
     pub(crate) fn reset(&self) {
         // It can only fail where the connection is gone already.
-        let _ = socket2::SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        let _ = socket2::SockRef::from(&*self.stream).set_linger(Some(Duration::ZERO));
     }
 
     /// Sends a FIN.
     pub(crate) fn close(&self) {
         // It can only fail where the connection is gone already.
-        let _ = socket2::SockRef::from(&self.stream).shutdown(std::net::Shutdown::Write);
+        let _ = socket2::SockRef::from(&*self.stream).shutdown(std::net::Shutdown::Write);
     }
 }
 
 /// The connection as hyper reads and writes it.
-pub(crate) struct Wire(pub(crate) Arc<Line>);
+pub(crate) struct Wire {
+    line: Arc<Line>,
+    /// Knows after a short read that nothing is left, and does not ask the system again.
+    reads: OwnedReadHalf,
+}
 
 impl AsyncRead for Wire {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let line = &*self.0;
-        loop {
-            ready!(line.stream.poll_read_ready(cx))?;
-            match line.stream.try_read_buf(buf) {
-                Ok(0) => {
-                    line.gone.store(CLOSED, Ordering::Relaxed);
-                    return Poll::Ready(Ok(()));
-                }
-                Ok(n) => {
-                    if line.received.fetch_add(n as u64, Ordering::Relaxed) == 0 {
-                        let since = line.opened.elapsed().as_micros();
-                        let since = u64::try_from(since).unwrap_or(u64::MAX - 1) + 1;
-                        line.reading_since.store(since, Ordering::Relaxed);
-                    }
-                    return Poll::Ready(Ok(()));
-                }
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                Err(e) => {
-                    line.failed(&e);
-                    return Poll::Ready(Err(e));
-                }
-            }
+        let before = buf.filled().len();
+        let read = ready!(Pin::new(&mut self.reads).poll_read(cx, buf));
+        let line = &*self.line;
+        if let Err(error) = &read {
+            line.failed(error);
+        } else if buf.filled().len() == before {
+            line.gone.store(CLOSED, Ordering::Relaxed);
+        } else {
+            line.came(buf.filled().len() - before);
         }
+        Poll::Ready(read)
     }
 }
 
@@ -293,7 +323,7 @@ impl Wire {
         cx: &mut Context<'_>,
         write: impl Fn(&TcpStream) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        let line = &*self.0;
+        let line = &*self.line;
         loop {
             ready!(line.stream.poll_write_ready(cx))?;
             match write(&line.stream) {
@@ -331,14 +361,14 @@ impl AsyncWrite for Wire {
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         // hyper flushes the socket only once its own buffer is empty.
-        if self.0.leaving.swap(false, Ordering::Relaxed) {
-            self.0.finish(End::Answered);
+        if self.line.leaving.swap(false, Ordering::Relaxed) {
+            self.line.finish(End::Answered);
         }
         Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.close();
+        self.line.close();
         Poll::Ready(Ok(()))
     }
 }

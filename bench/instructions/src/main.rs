@@ -79,7 +79,7 @@ fn ledger_accept(times: u64) {
     let (ledger, of, answer) = ledger();
     for number in 0..times {
         let key = KeyId::new("default", &format!("otp-{number:08}"));
-        let claim = ledger.arrive(key.clone(), of, number, None, Duration::ZERO);
+        let claim = ledger.arrive(&key, of, number, None, Duration::ZERO);
         black_box(claim);
         let message = Some(MessageId(number));
         ledger.settle(&key, number, Some(answer.clone()), message, Duration::ZERO);
@@ -90,11 +90,11 @@ fn ledger_accept(times: u64) {
 fn ledger_replay(times: u64) {
     let (ledger, of, answer) = ledger();
     let key = KeyId::new("default", "otp-00000000");
-    let _ = ledger.arrive(key.clone(), of, 0, None, Duration::ZERO);
+    let _ = ledger.arrive(&key, of, 0, None, Duration::ZERO);
     ledger.settle(&key, 0, Some(answer), Some(MessageId(0)), Duration::ZERO);
     for number in 0..times {
         let key = KeyId::new("default", black_box("otp-00000000"));
-        black_box(ledger.arrive(key, of, number, None, Duration::ZERO));
+        black_box(ledger.arrive(&key, of, number, None, Duration::ZERO));
     }
 }
 

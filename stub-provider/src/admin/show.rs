@@ -54,7 +54,7 @@ pub(super) fn message(core: &Core, delivery: &Delivery) -> Value {
         "to": reading.to,
         "body": reading.text,
         "customer": reading.customer,
-        "sender": by.request.sender(),
+        "sender": by.request.said().sender,
         "idempotency_key": reading.key,
         "code": passcode(text),
         "segments": Segments::of(text),

@@ -18,7 +18,7 @@ fn key(name: &str) -> KeyId {
 
 fn ask(ledger: &Ledger<u64>, attempt: AttemptId, payload: u8, now: Duration) -> Claim<u64> {
     ledger
-        .arrive(key("k"), print(payload), attempt, None, now)
+        .arrive(&key("k"), print(payload), attempt, None, now)
         .1
 }
 
@@ -58,7 +58,7 @@ fn retention_counts_from_the_answer_and_the_count_of_requests_goes_on() {
     let ledger = Ledger::new(HOUR);
     assert_eq!(ask(&ledger, 1, 0, Duration::ZERO), Claim::Won);
     ledger.settle(&key("k"), 1, Some(7), Some(MessageId(0)), HOUR);
-    let at = |now| ledger.arrive(key("k"), print(0), 2, None, now);
+    let at = |now| ledger.arrive(&key("k"), print(0), 2, None, now);
     assert!(matches!(
         at(HOUR + Duration::from_mins(59)),
         (2, Claim::Stored { .. })
@@ -74,7 +74,7 @@ fn what_is_forgotten_is_not_found_but_still_counted() {
     assert!(ledger.look(&key("k")).is_some());
     ledger.forget();
     assert_eq!(ledger.look(&key("k")), None);
-    let (nth, claim) = ledger.arrive(key("k"), print(1), 2, None, Duration::ZERO);
+    let (nth, claim) = ledger.arrive(&key("k"), print(1), 2, None, Duration::ZERO);
     assert_eq!((nth, claim), (2, Claim::Won));
 }
 
@@ -109,7 +109,7 @@ proptest! {
                 Step::Arrive { key, payload } => {
                     attempt += 1;
                     let (_, claim) = ledger.arrive(
-                        id(key), print(payload), attempt, None, Duration::ZERO,
+                        &id(key), print(payload), attempt, None, Duration::ZERO,
                     );
                     open.push((attempt, key, payload, false));
                     (open.len() - 1, claim)

@@ -27,7 +27,9 @@ struct Answers(BTreeMap<u16, BTreeMap<String, Vec<Value>>>);
 
 impl Answers {
     fn add(&mut self, reply: &Reply) {
-        let media = reply.content_type.to_str().unwrap_or_default().to_owned();
+        // `Content-Type` comes first.
+        let media = reply.headers().find_map(|(_, value)| value.to_str().ok());
+        let media = media.unwrap_or_default().to_owned();
         let sample = serde_json::from_slice(&reply.body)
             .unwrap_or_else(|_| String::from_utf8_lossy(&reply.body).into_owned().into());
         let of_status = self.0.entry(reply.status.as_u16()).or_default();

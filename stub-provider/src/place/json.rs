@@ -2,7 +2,7 @@
 //!
 //! Owns walking it once for all places, and keeping nothing of what no place is for.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{
     Deserialize, Deserializer,
@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::Place;
 
 /// Walks the outermost object once and keeps only the members that some place starts with.
-pub(super) struct JsonPlaces<'a> {
+pub(super) struct JsonPlaces<'a, 'de> {
     pub(super) places: &'a [&'a Place],
-    pub(super) found: &'a mut [Option<String>],
+    pub(super) found: &'a mut [Option<Cow<'de, str>>],
     pub(super) element: usize,
 }
 
-impl<'de> de::Visitor<'de> for JsonPlaces<'_> {
+impl<'de> de::Visitor<'de> for JsonPlaces<'_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,7 +45,9 @@ impl<'de> de::Visitor<'de> for JsonPlaces<'_> {
                 if let Place::Json(path) = place
                     && path[0] == chosen[0]
                 {
-                    *slot = walk(&content, &path[1..], self.element).and_then(scalar);
+                    *slot = walk(&content, &path[1..], self.element)
+                        .and_then(scalar)
+                        .map(Cow::Owned);
                 }
             }
         }
@@ -89,50 +91,56 @@ impl de::Visitor<'_> for Member<'_> {
 }
 
 /// Text or a number; anything else is read over.
-struct Scalar(Option<String>);
+struct Scalar<'de>(Option<Cow<'de, str>>);
 
-impl<'de> Deserialize<'de> for Scalar {
+impl<'de> Deserialize<'de> for Scalar<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
         impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Scalar;
+            type Value = Scalar<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON value")
             }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Scalar, E> {
-                Ok(Scalar(Some(text.to_owned())))
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Scalar<'de>, E> {
+                Ok(Scalar(Some(text.into())))
             }
 
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scalar, E> {
-                Ok(Scalar(Some(number.to_string())))
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Scalar<'de>, E> {
+                Ok(Scalar(Some(text.to_owned().into())))
             }
 
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scalar, E> {
-                Ok(Scalar(Some(number.to_string())))
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Scalar<'de>, E> {
+                Ok(Scalar(Some(number.to_string().into())))
             }
 
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scalar, E> {
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Scalar<'de>, E> {
+                Ok(Scalar(Some(number.to_string().into())))
+            }
+
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Scalar<'de>, E> {
                 Ok(Scalar(
-                    Value::from(number).as_number().map(ToString::to_string),
+                    Value::from(number)
+                        .as_number()
+                        .map(|number| number.to_string().into()),
                 ))
             }
 
-            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Scalar, E> {
+            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Scalar<'de>, E> {
                 Ok(Scalar(None))
             }
 
-            fn visit_unit<E: de::Error>(self) -> Result<Scalar, E> {
+            fn visit_unit<E: de::Error>(self) -> Result<Scalar<'de>, E> {
                 Ok(Scalar(None))
             }
 
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar, A::Error> {
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Scalar<'de>, A::Error> {
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(Scalar(None))
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Scalar, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Scalar<'de>, M::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
                 Ok(Scalar(None))
             }

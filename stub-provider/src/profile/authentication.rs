@@ -3,10 +3,12 @@
 //! Owns the styles of credentials, for reading and for writing. No credential is ever checked:
 //! whoever names a customer is that customer.
 
+use std::borrow::Cow;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hyper::{HeaderMap, header};
 
-use crate::place::Place;
+use crate::place::{Place, part_of};
 
 /// What a profile says about credentials.
 #[derive(Clone, Debug)]
@@ -40,18 +42,24 @@ impl Authentication {
 
     /// Whose credential a request bears; `None` where it must bear one and does not. `found` is
     /// what stands at [`Self::place`].
-    pub(crate) fn customer(&self, headers: &HeaderMap, found: Option<String>) -> Option<String> {
+    pub(crate) fn customer<'a>(
+        &'a self,
+        headers: &'a HeaderMap,
+        found: Option<Cow<'a, str>>,
+    ) -> Option<Cow<'a, str>> {
         let named = match &self.style {
-            Style::Bearer => scheme(headers, "bearer").map(ToOwned::to_owned),
-            Style::Basic => scheme(headers, "basic").and_then(user),
-            Style::At { prefix, .. } => {
-                found.and_then(|found| Some(found.strip_prefix(prefix.as_str())?.trim().to_owned()))
-            }
+            Style::Bearer => scheme(headers, "bearer").map(Cow::Borrowed),
+            Style::Basic => scheme(headers, "basic").and_then(user).map(Cow::Owned),
+            Style::At { prefix, .. } => found.and_then(|found| {
+                part_of(found, |all| {
+                    Some(all.strip_prefix(prefix.as_str())?.trim().into())
+                })
+            }),
         };
         match named.filter(|customer| !customer.is_empty()) {
             Some(customer) => Some(customer),
             None if self.required => None,
-            None => Some(self.customer.clone()),
+            None => Some(Cow::Borrowed(&self.customer)),
         }
     }
 
@@ -138,7 +146,9 @@ mod tests {
         });
         let found = Some(rules.credential("acme"));
         assert_eq!(
-            rules.customer(&HeaderMap::new(), found).as_deref(),
+            rules
+                .customer(&HeaderMap::new(), found.map(Cow::Owned))
+                .as_deref(),
             Some("acme")
         );
     }
@@ -156,7 +166,8 @@ mod tests {
             assert_eq!(rules.customer(&headers(value), None), None, "{value}");
         }
         rules.required = false;
-        let customer = rules.customer(&HeaderMap::new(), None);
+        let headers = HeaderMap::new();
+        let customer = rules.customer(&headers, None);
         assert_eq!(customer.as_deref(), Some("default"));
     }
 

@@ -3,6 +3,8 @@
 //! Owns the way back: from a message to the request of the profile, from an answer to the id in
 //! it. The provider itself needs none of this; whoever examines another provider does.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::{
@@ -267,7 +269,7 @@ impl Profile {
         };
         let submit = &self.submit;
         let places = [&submit.recipient, &submit.text, &self.key.place];
-        let [to, text, key] = place::read(places, &content);
+        let [to, text, key] = place::read(places, &content).map(|found| found.map(Cow::into_owned));
         ReadBack { to, text, key }
     }
 
@@ -332,7 +334,7 @@ fn at(place: &Place, body: &[u8]) -> Option<String> {
         element: 0,
     };
     let [found] = place::read([place], &content);
-    found
+    found.map(Cow::into_owned)
 }
 
 /// A quoted string (RFC 8941 section 3.3.3).

@@ -117,12 +117,7 @@ impl ErrorRules {
             Some(template) => template.fill(&filling),
             None => problem(&filling),
         };
-        let reply = Reply {
-            status: row.status,
-            content_type: self.shape.content_type.clone(),
-            headers: Vec::new(),
-            body: body.into(),
-        };
+        let reply = Reply::of(row.status, self.shape.content_type.clone(), body);
         reply.retry_after(row.retry_after)
     }
 

@@ -3,7 +3,7 @@
 //! Owns which request asks for what, and the answers about messages. Which messages there are is
 //! the records'.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use hyper::Method;
 
@@ -146,12 +146,12 @@ impl Profile {
     }
 
     /// A number as the records know it: with a plus in front.
-    pub(crate) fn number(&self, written: String) -> String {
+    pub(crate) fn number<'n>(&self, written: Cow<'n, str>) -> Cow<'n, str> {
         match self.submit.numbers {
             super::NumberForm::Digits
                 if !written.starts_with('+') && written.bytes().all(|b| b.is_ascii_digit()) =>
             {
-                format!("+{written}")
+                format!("+{written}").into()
             }
             _ => written,
         }

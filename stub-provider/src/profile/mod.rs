@@ -5,6 +5,7 @@
 //! and the way back from a message to a request of it ([`Draft`]). It decides nothing by itself.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     path::Path,
     sync::{Arc, OnceLock},
@@ -246,9 +247,10 @@ impl Profile {
     ///
     /// Why it cannot be a key.
     pub fn read_key(&self, written: &str) -> Result<Option<String>, String> {
-        self.key
-            .read(written.to_owned())
-            .map_err(|malformed| malformed.why)
+        match self.key.read(written.into()) {
+            Ok(key) => Ok(key.map(Cow::into_owned)),
+            Err(malformed) => Err(malformed.why),
+        }
     }
 
     /// How a key is written in a header.

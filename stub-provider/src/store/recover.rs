@@ -184,7 +184,7 @@ impl Database {
             let key: String = row.try_get("key")?;
             let settled = settled(row)?.ok_or(Unread::Sense)?;
             *latest = (*latest).max(settled.at);
-            core.ledger.restore(KeyId::from_text(&key), settled);
+            core.ledger.restore(&KeyId::from_text(&key), settled);
             Ok(())
         })
         .await
@@ -210,7 +210,7 @@ impl From<sqlx::Error> for Unread {
 /// Counts a request again, as it was counted when it came.
 fn count(core: &Core, attempt: &Attempt, key: Option<&str>) {
     if let Some(key) = key {
-        core.ledger.recount(KeyId::from_text(key), attempt.by_key);
+        core.ledger.recount(&KeyId::from_text(key), attempt.by_key);
     } else {
         let what = counted_as(&attempt.reading()).into_owned();
         let mut count = core.keyless.entry(what).or_insert(0);

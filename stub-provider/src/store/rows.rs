@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use hyper::{
     Method, StatusCode,
     header::{self, HeaderName, HeaderValue},
@@ -120,9 +119,8 @@ pub(super) fn inbound(message: &Inbound) -> String {
 
 /// The headers of an answer, as `name: value` lines. No value can hold a line feed.
 pub(super) fn headers(reply: &Reply) -> Vec<u8> {
-    let all = reply.headers.iter().map(|(name, value)| (name, value));
     let mut lines = Vec::with_capacity(64);
-    for (name, value) in std::iter::once((&header::CONTENT_TYPE, &reply.content_type)).chain(all) {
+    for (name, value) in reply.headers() {
         lines.extend_from_slice(name.as_str().as_bytes());
         lines.extend_from_slice(b": ");
         lines.extend_from_slice(value.as_bytes());
@@ -144,17 +142,17 @@ pub(super) fn reply(status: i64, headers: &[u8], body: Vec<u8>) -> Option<Arc<Re
         all.push((name, value));
     }
     // It is written first.
-    let (first, content_type) = all.first().cloned()?;
+    let mut all = all.into_iter();
+    let (first, content_type) = all.next()?;
     if first != header::CONTENT_TYPE {
         return None;
     }
-    all.remove(0);
-    Some(Arc::new(Reply {
-        status: StatusCode::from_u16(u16::try_from(status).ok()?).ok()?,
-        content_type,
-        headers: all,
-        body: Bytes::from(body),
-    }))
+    let status = StatusCode::from_u16(u16::try_from(status).ok()?).ok()?;
+    let mut reply = Reply::of(status, content_type, body);
+    for (name, value) in all {
+        reply.push(name, value);
+    }
+    Some(Arc::new(reply))
 }
 
 /// A fingerprint from its column.
@@ -182,7 +180,7 @@ mod tests {
             body: attempt.request.body().to_vec(),
             reading: reading(&attempt.reading()),
             by_key: attempt.by_key.into(),
-            sender: attempt.request.sender().map(str::to_owned),
+            sender: attempt.request.said().sender.map(str::to_owned),
             reached: progress.reached.word().to_owned(),
             status: progress.status.map(Into::into),
             ended: progress.end.map(|end| end.word().to_owned()),

@@ -201,7 +201,7 @@ impl Writer {
                     .push_bind(attempt.request.body())
                     .push_bind(rows::reading(&attempt.reading()))
                     .push_bind(i64::from(attempt.by_key))
-                    .push_bind(attempt.request.sender())
+                    .push_bind(attempt.request.said().sender)
                     .push_bind(key.map(KeyId::text))
                     .push_bind(progress.reached.word())
                     .push_bind(progress.status.map(i64::from))

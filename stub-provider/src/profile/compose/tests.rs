@@ -68,15 +68,15 @@ fn every_built_in_profile_reads_what_it_composes() {
             ..DRAFT
         });
         let read = profile.read_back(&composed);
-        let to = read.to.map(|to| profile.number(to));
+        let to = read.to.map(|to| profile.number(to.into()));
         assert_eq!(to.as_deref(), Some(DRAFT.to));
         assert_eq!(read.text.as_deref(), Some(DRAFT.text), "{name}");
         if profile.has_key() {
-            let read = read.key.map(|written| profile.key.read(written));
-            assert_eq!(read, Some(Ok(Some(key))), "{name}");
+            let read = read.key.map(|written| profile.key.read(written.into()));
+            assert_eq!(read, Some(Ok(Some(key.into()))), "{name}");
         }
         for (why, written) in profile.malformed_keys() {
-            assert!(profile.key.read(written).is_err(), "{name}: {why}");
+            assert!(profile.key.read(written.into()).is_err(), "{name}: {why}");
         }
     }
 }

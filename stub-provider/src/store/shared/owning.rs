@@ -74,7 +74,7 @@ impl Shared {
         .bind(attempt.request.head())
         .bind(attempt.request.body())
         .bind(rows::reading(&attempt.reading()))
-        .bind(attempt.request.sender().map(str::as_bytes))
+        .bind(attempt.request.said().sender.map(str::as_bytes))
         .bind(Reached::Arrived.word())
         .fetch_one(&self.noting)
         .await
