@@ -200,7 +200,7 @@ impl Core {
         instead: Option<Reply>,
         number: Option<MessageId>,
     ) -> Decision {
-        let said = attempt.request.said();
+        let (said, now) = (attempt.request.said(), self.clock.now());
         let refused = self
             .profile
             .refusal(said.to, said.sender)
@@ -217,7 +217,7 @@ impl Core {
             ticket.into_iter().for_each(Ticket::release);
             return Decision::plain(limited);
         } else {
-            let delivery = self.records.deliver(attempt, self.clock.now(), number);
+            let delivery = self.records.deliver(attempt, now, number);
             attempt.reach(Reached::Accepted);
             let name = self.naming.name(delivery.id);
             let reply = self.success(said, &name, delivery.at);
@@ -240,7 +240,7 @@ impl Core {
                 ticket: ticket.map(Ticket::hand_over),
                 answer: keep.then(|| decision.reply.clone()),
                 delivery: decision.delivery.clone(),
-                at: self.clock.now(),
+                at: now,
             }));
             return decision;
         }
@@ -252,7 +252,7 @@ impl Core {
             again = ticket.settle(
                 keep.then(|| decision.reply.clone()),
                 decision.delivery.as_ref().map(|delivery| delivery.id),
-                self.clock.now(),
+                now,
             );
         }
         if let Some(delivery) = &decision.delivery {
@@ -273,9 +273,8 @@ impl Core {
     /// Counts a delivery. `again`: one was made under its key before.
     fn count_delivery(&self, delivery: &Delivery, again: bool) {
         self.tally.accepted.one_more();
-        let reading = delivery.by.reading();
         self.duplicates
-            .delivered(&reading, again, delivery.at, self.retention);
+            .delivered(&delivery.by, again, delivery.at, self.retention);
     }
 
     /// The answer that accepts a message.

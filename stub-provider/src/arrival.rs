@@ -192,9 +192,7 @@ impl Core {
         };
         let intent = matched.map(|(intent, _)| intent);
         let (by_key, standing) = if let Some((key, fingerprint)) = stake {
-            let (by_key, claim) = self
-                .ledger
-                .arrive(&key, fingerprint, id, intent, came.at);
+            let (by_key, claim) = self.ledger.arrive(&key, fingerprint, id, intent, came.at);
             let ticket = Ticket {
                 core: self.clone(),
                 id: key,

@@ -16,7 +16,7 @@ use std::{
 
 use dashmap::DashMap;
 
-use crate::{event::Reading, tally::Count};
+use crate::{event::Reading, record::Attempt, tally::Count};
 
 /// What was delivered so far, as far as it is needed.
 #[derive(Debug, Default)]
@@ -31,18 +31,18 @@ impl Duplicates {
     /// A delivery was made. `known_key`: one was made under its key before.
     pub(crate) fn delivered(
         &self,
-        reading: &Reading<&str>,
+        by: &Attempt,
         known_key: bool,
         now: Duration,
         retention: Duration,
     ) {
-        let again = if let Some(intent) = reading.intent {
+        let again = if let Some(intent) = by.intent() {
             self.intents.insert(intent, ()).is_some()
-        } else if reading.key.is_some() {
+        } else if by.has_key {
             known_key
         } else {
             self.keyless
-                .insert(words(reading), now)
+                .insert(words(&by.reading()), now)
                 .is_some_and(|before| now.saturating_sub(before) < retention)
         };
         if again {
@@ -51,10 +51,10 @@ impl Duplicates {
     }
 
     /// A delivery is not on record any more.
-    pub(crate) fn drop_words(&self, reading: &Reading<&str>, at: Duration) {
-        if reading.intent.is_none() && reading.key.is_none() {
+    pub(crate) fn drop_words(&self, by: &Attempt, at: Duration) {
+        if by.intent().is_none() && !by.has_key {
             self.keyless
-                .remove_if(&words(reading), |_, last| *last == at);
+                .remove_if(&words(&by.reading()), |_, last| *last == at);
         }
     }
 
@@ -102,7 +102,8 @@ mod tests {
         let duplicates = Duplicates::default();
         for (reading, known_key, minutes) in deliveries {
             let now = Duration::from_mins(*minutes);
-            duplicates.delivered(&reading.borrowed(), *known_key, now, HOUR);
+            let by = Attempt::that_says(&reading.borrowed());
+            duplicates.delivered(&by, *known_key, now, HOUR);
         }
         duplicates.count()
     }

@@ -38,7 +38,8 @@ impl Core {
             if oldest.end().is_none() || !self.drop_known(oldest) {
                 return;
             }
-            arrivals.drop_oldest();
+            let oldest = oldest.id;
+            arrivals.take(oldest);
             self.drops.attempts.one_more();
         }
     }
@@ -81,8 +82,7 @@ impl Core {
                 continue;
             };
             self.tries.drop_of(message);
-            self.duplicates
-                .drop_words(&delivery.by.reading(), delivery.at);
+            self.duplicates.drop_words(&delivery.by, delivery.at);
         }
     }
 

@@ -9,6 +9,8 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
+use crate::message::push_hex_digits;
+
 /// A key in the scope of its customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyId {
@@ -63,9 +65,8 @@ impl KeyId {
     pub fn new(customer: &str, key: &str) -> Self {
         // Neither part can hold a NUL where it came from a header; where it came from a body, the
         // length in front keeps two pairs from running together.
-        let mut text = String::with_capacity(customer.len() + key.len() + 9);
-        crate::message::push_hex(&mut text, customer.len() as u64);
-        text.drain(..12);
+        let mut text = String::with_capacity(customer.len() + key.len() + 4);
+        push_hex_digits(&mut text, customer.len() as u64, 4);
         text.push_str(customer);
         text.push_str(key);
         Self::from_text(&text)

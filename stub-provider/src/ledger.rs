@@ -10,7 +10,11 @@ use std::{hash::BuildHasherDefault, task::Waker, time::Duration};
 use dashmap::{DashMap, Entry};
 
 use crate::{
-    duration::Span, event::AttemptId, fingerprint::Fingerprint, key::{Digest, Hashed}, message::MessageId,
+    duration::Span,
+    event::AttemptId,
+    fingerprint::Fingerprint,
+    key::{Digest, Hashed},
+    message::MessageId,
 };
 
 pub use crate::key::KeyId;
@@ -126,6 +130,10 @@ struct Rare {
     waiters: Vec<Waker>,
 }
 
+/// Parts of the table, each of which grows by itself: a request under one of a million keys waits
+/// for thousands to be moved, not for all. A power of two.
+const SHARDS: usize = 256;
+
 /// Every key that was ever used. `A` is the stored answer, cheap to clone.
 #[derive(Debug)]
 pub struct Ledger<A> {
@@ -138,7 +146,7 @@ impl<A: Clone> Ledger<A> {
     #[must_use]
     pub fn new(retention: Duration) -> Self {
         Self {
-            slots: DashMap::default(),
+            slots: DashMap::with_hasher_and_shard_amount(BuildHasherDefault::default(), SHARDS),
             retention,
         }
     }
@@ -279,7 +287,10 @@ impl<A: Clone> Ledger<A> {
     /// The intent of the last request under a key.
     #[must_use]
     pub fn intent(&self, id: &KeyId) -> Option<usize> {
-        self.slots.get(&id.digest())?.intent.map(|intent| intent as usize)
+        self.slots
+            .get(&id.digest())?
+            .intent
+            .map(|intent| intent as usize)
     }
 
     /// Drops all that is known under a key, where its last request was the `nth`.

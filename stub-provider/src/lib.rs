@@ -96,6 +96,7 @@ mod inbound;
 mod keep;
 mod kept;
 mod key;
+mod numbered;
 mod observers;
 mod once;
 mod openapi;

@@ -144,6 +144,7 @@ fn main() -> ExitCode {
         };
     }
     log(args.json_logs);
+    small_pages();
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -188,6 +189,15 @@ fn log(json: bool) {
         lines.json().init();
     } else {
         lines.init();
+    }
+}
+
+/// Memory comes in small pages. A huge one is cleared while a request waits for it, milliseconds at
+/// a time, and what is on record is written once and hardly read again.
+fn small_pages() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = nix::sys::prctl::set_thp_disable(true) {
+        tracing::debug!(%error, "huge pages stay as the system has them");
     }
 }
 

@@ -47,8 +47,13 @@ impl Naming {
 
 /// Appends 16 lower-case hexadecimal digits.
 pub(crate) fn push_hex(text: &mut String, value: u64) {
+    push_hex_digits(text, value, 16);
+}
+
+/// Adds the last hexadecimal digits of a number.
+pub(crate) fn push_hex_digits(text: &mut String, value: u64, digits: u32) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for shift in (0..16).rev() {
+    for shift in (0..digits).rev() {
         text.push(char::from(DIGITS[(value >> (shift * 4) & 15) as usize]));
     }
 }

@@ -4,7 +4,6 @@
 //! one buzz of one phone. Neither is ever changed into the other.
 
 use std::{
-    collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
@@ -21,6 +20,7 @@ use crate::{
     fault::RequestKind,
     kept::{Kept, Said},
     message::MessageId,
+    numbered::{HasNumber, Numbered},
 };
 
 /// How far an attempt came.
@@ -93,6 +93,8 @@ pub(crate) struct Attempt {
     /// As in its [`Reading`].
     pub(crate) ordinal: u32,
     intent: Option<u32>,
+    /// Whether it has a key.
+    pub(crate) has_key: bool,
     /// Whether it is counted under its key.
     pub(crate) keyed: bool,
     /// The number among the requests under its key, or to its recipient where it has none.
@@ -147,6 +149,21 @@ impl Attempt {
         Self::again(0, came, reading, 0)
     }
 
+    /// An attempt for tests, which says that and nothing more.
+    #[cfg(test)]
+    pub(crate) fn that_says(reading: &Reading<&str>) -> Self {
+        let came = Arrival {
+            connection: 1,
+            nth_on_connection: 1,
+            at: Duration::ZERO,
+            method: Method::POST,
+            uri: Uri::from_static("/v1/messages"),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        };
+        Self::new(&came, reading, None)
+    }
+
     /// An attempt whose request is kept already.
     pub(crate) fn again(id: AttemptId, came: Came, reading: &Reading<&str>, by_key: u32) -> Self {
         Self {
@@ -158,6 +175,7 @@ impl Attempt {
             kind: reading.kind,
             ordinal: reading.ordinal,
             intent: reading.intent.and_then(narrow),
+            has_key: reading.key.is_some(),
             keyed: false,
             by_key,
             reached: AtomicU8::new(Reached::Arrived as u8),
@@ -300,11 +318,6 @@ pub(crate) struct Delivery {
     pub(crate) at: Duration,
 }
 
-/// A member of a [`Numbered`] list, which knows its own number.
-pub(crate) trait HasNumber {
-    fn number(&self) -> u64;
-}
-
 impl HasNumber for Arc<Attempt> {
     fn number(&self) -> u64 {
         self.id
@@ -314,64 +327,6 @@ impl HasNumber for Arc<Attempt> {
 impl HasNumber for Delivery {
     fn number(&self) -> u64 {
         self.id.0
-    }
-}
-
-/// A list whose members keep their numbers when others are dropped, in the order of the numbers.
-#[derive(Debug)]
-pub(crate) struct Numbered<T> {
-    next: u64,
-    items: VecDeque<T>,
-}
-
-impl<T: HasNumber + Clone> Numbered<T> {
-    fn from(first: u64) -> Self {
-        Self {
-            next: first,
-            items: VecDeque::new(),
-        }
-    }
-
-    /// The number of the next member.
-    pub(crate) fn next(&self) -> u64 {
-        self.next
-    }
-
-    /// The number of a member that is kept elsewhere.
-    pub(crate) fn skip(&mut self) {
-        self.next += 1;
-    }
-
-    /// Adds a member, whose number is the next or one beyond it.
-    pub(crate) fn push(&mut self, item: T) {
-        self.next = item.number() + 1;
-        self.items.push_back(item);
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    pub(crate) fn oldest(&self) -> Option<&T> {
-        self.items.front()
-    }
-
-    pub(crate) fn drop_oldest(&mut self) {
-        self.items.pop_front();
-    }
-
-    fn take(&mut self, number: u64) -> Option<T> {
-        let place = self.items.binary_search_by_key(&number, T::number).ok()?;
-        self.items.remove(place)
-    }
-
-    fn get(&self, number: u64) -> Option<T> {
-        let place = self.items.binary_search_by_key(&number, T::number).ok()?;
-        self.items.get(place).cloned()
-    }
-
-    fn clear(&mut self) {
-        self.items.clear();
     }
 }
 
@@ -391,8 +346,8 @@ impl Default for Records {
     fn default() -> Self {
         // Attempts are numbered from 1, messages from 0.
         Self {
-            attempts: Mutex::new(Numbered::from(1)),
-            deliveries: Mutex::new(Numbered::from(0)),
+            attempts: Mutex::new(Numbered::starting_at(1)),
+            deliveries: Mutex::new(Numbered::starting_at(0)),
             delivered: Notify::new(),
             cleared: AtomicU32::new(0),
         }
@@ -407,12 +362,12 @@ impl Records {
 
     /// Every attempt so far.
     pub(crate) fn attempts(&self) -> Vec<Arc<Attempt>> {
-        self.arrivals().items.iter().cloned().collect()
+        self.arrivals().iter().cloned().collect()
     }
 
     /// The attempt of that number.
     pub(crate) fn attempt(&self, id: AttemptId) -> Option<Arc<Attempt>> {
-        self.arrivals().get(id)
+        self.arrivals().get(id).cloned()
     }
 
     /// The phone buzzes. With a `number` the record of it is kept elsewhere.
@@ -442,16 +397,12 @@ impl Records {
 
     /// Every delivery so far.
     pub(crate) fn deliveries(&self) -> Vec<Delivery> {
-        self.list().items.iter().cloned().collect()
+        self.list().iter().cloned().collect()
     }
 
     /// The deliveries from a number on.
     pub(crate) fn deliveries_from(&self, number: u64) -> Vec<Delivery> {
-        let list = self.list();
-        let first = list
-            .items
-            .partition_point(|delivery| delivery.id.0 < number);
-        list.items.range(first..).cloned().collect()
+        self.list().from(number).cloned().collect()
     }
 
     /// How many attempts and deliveries are kept.
@@ -461,7 +412,7 @@ impl Records {
 
     /// The delivery of a message.
     pub(crate) fn delivery(&self, id: MessageId) -> Option<Delivery> {
-        self.list().get(id.0)
+        self.list().get(id.0).cloned()
     }
 
     /// A delivery goes.
@@ -492,9 +443,9 @@ impl Records {
     /// From now on numbers are at least these.
     pub(crate) fn go_on_from(&self, attempt: AttemptId, message: u64) {
         let mut arrivals = self.arrivals();
-        arrivals.next = arrivals.next.max(attempt);
+        arrivals.skip_to(attempt);
         let mut list = self.list();
-        list.next = list.next.max(message);
+        list.skip_to(message);
     }
 
     /// Drops both records; numbers go on.

@@ -21,6 +21,10 @@ pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     media: Media,
     /// The other headers, where there are any.
+    #[expect(
+        clippy::box_collection,
+        reason = "most answers have none, and a pointer is a third of a list"
+    )]
     others: Option<Box<Vec<(HeaderName, HeaderValue)>>>,
     /// The body.
     pub(crate) body: Box<[u8]>,

@@ -348,13 +348,8 @@ pub(crate) fn written(rule: &FaultRule, once: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use bytes::Bytes;
-    use hyper::{HeaderMap, Method, Uri};
-
     use super::*;
-    use crate::{event::Reading, fault::AtStage, record::Arrival};
+    use crate::{event::Reading, fault::AtStage};
 
     fn rule(id: u32, intent: Option<usize>) -> FaultRule {
         FaultRule {
@@ -371,15 +366,6 @@ mod tests {
     }
 
     fn attempt(id: u64) -> Arc<Attempt> {
-        let came = Arrival {
-            connection: 1,
-            nth_on_connection: 1,
-            at: Duration::ZERO,
-            method: Method::POST,
-            uri: Uri::from_static("/v1/messages"),
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-        };
         let reading = Reading {
             kind: RequestKind::Submit,
             customer: "default".to_owned(),
@@ -389,7 +375,7 @@ mod tests {
             intent: None,
             ordinal: 1,
         };
-        let mut attempt = Attempt::new(&came, &reading.borrowed(), None);
+        let mut attempt = Attempt::that_says(&reading.borrowed());
         attempt.number(id, 1, None, 1);
         Arc::new(attempt)
     }

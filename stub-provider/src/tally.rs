@@ -92,7 +92,7 @@ impl Tally {
             RequestKind::Lookup => self.lookups.one_more(),
             RequestKind::Submit => {
                 self.attempts.one_more();
-                if attempt.request.said().key.is_none() {
+                if !attempt.has_key {
                     self.keyless.one_more();
                 }
             }

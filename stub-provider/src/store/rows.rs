@@ -176,7 +176,7 @@ mod tests {
             nth_on_connection: attempt.nth_on_connection.into(),
             method: attempt.request.method().to_owned(),
             target: attempt.request.target().to_owned(),
-            headers: attempt.request.head().to_vec(),
+            headers: attempt.request.head(),
             body: attempt.request.body().to_vec(),
             reading: reading(&attempt.reading()),
             by_key: attempt.by_key.into(),
