@@ -37,7 +37,8 @@ PAGE = servers.ROOT / "docs" / "benchmarks.md"
 def build():
     cargo = ["cargo", "build", "--quiet", "--release", "--workspace", "--bins"]
     subprocess.run(cargo, cwd=servers.ROOT, check=True)
-    subprocess.run([*cargo[:-2], "-p", "stub-provider", "--example", "bare"], cwd=servers.ROOT, check=True)
+    for crate, example in (("stub-provider", "bare"), ("chaos-judge", "judging")):
+        subprocess.run([*cargo[:-2], "-p", crate, "--example", example], cwd=servers.ROOT, check=True)
 
 
 def main():

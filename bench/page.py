@@ -98,20 +98,30 @@ def proxy(seen):
         for figure, row in figures.items():
             rows.append([toxics, figure, digits(row["engine"]), digits(row["Toxiproxy"]), row["ratio"]])
     opened = seen["open"]
+    counts = opened["connections"]
     return "\n".join(
         [
             f"\n## The embedded engine and Toxiproxy ({seen['date']})\n",
             "The ratio is above 1 where the engine is better. The toxics have work to do and no delay to add; latency is what"
             "\none connection sees more than it does without a proxy; MB are of answers of one MiB.\n",
             table(["toxics", "", "engine", "Toxiproxy", "ratio"], rows, left=2),
-            f"\n{opened['connections']:,} open connections take {opened['engine']:,.0f} bytes each in the engine and"
-            f"\n{opened['Toxiproxy']:,.0f} in Toxiproxy, {digits(opened['ratio'])} times as much.",
+            f"\n{counts[-1]:,} open connections take {opened['engine'][-1] / counts[-1]:,.0f} bytes each in the engine and"
+            f"\n{opened['Toxiproxy'][-1] / counts[-1]:,.0f} in Toxiproxy, {digits(opened['ratio'])} times as much. The slope of the engine's memory"
+            f"\non logarithmic axes is {slope(list(zip(counts, opened['engine']))):.2f}.\n",
+            table(
+                ["open connections", "engine, MB", "Toxiproxy, MB"],
+                [[f"{n:,}", *(f"{opened[who][at] / 1e6:.1f}" for who in ("engine", "Toxiproxy"))] for at, n in enumerate(counts)],
+                left=0,
+            ),
+            "",
+            plot("The engine's memory against open connections", "connections", "MB", list(zip(counts, (bytes / 1e6 for bytes in opened["engine"]))), 1),
         ]
     )
 
 
 def runner(seen):
-    intents = seen["intents"]
+    intents = [(p["intents"], p["millis"]) for p in seen["intents"]]
+    history = [(p["events"], p["millis"]) for p in seen["history"]]
     return "\n".join(
         [
             f"\n## The runner ({seen['date']})\n",
@@ -124,8 +134,14 @@ def runner(seen):
                 ],
             ),
             "\nOne scenario with so many intents, a process of the client for each: the slope on logarithmic axes is"
-            f"\n{slope([(p['intents'], p['millis']) for p in intents]):.2f}.\n",
-            table(["intents", "ms", "ms each"], [[f"{p['intents']:,}", f"{p['millis']:,.0f}", f"{p['millis'] / p['intents']:.2f}"] for p in intents], left=0),
+            f"\n{slope(intents):.2f}.\n",
+            table(["intents", "ms", "ms each"], [[f"{n:,}", f"{millis:,.0f}", f"{millis / n:.2f}"] for n, millis in intents], left=0),
+            "",
+            plot("A scenario against its intents", "log10 of intents", "log10 of ms", logarithms(intents), 1),
+            f"\nThe judgement of a history, every check over it and its index included: the slope is {slope(history):.2f}.\n",
+            table(["events", "ms", "µs each"], [[f"{n:,}", f"{millis:,.1f}", f"{millis * 1000 / n:.2f}"] for n, millis in history], left=0),
+            "",
+            plot("Judgement against history", "log10 of events", "log10 of ms", logarithms(history), 1),
         ]
     )
 
@@ -134,7 +150,13 @@ def programs(seen):
     sizes = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in seen["sizes"].items())
     took = seen["build"]
     built = f"From nothing, with the sources at hand, a release build takes {took // 60:.0f} min {took % 60:.0f} s. " if took else ""
-    return f"\n## The programs ({seen['date']})\n\n{built}Stripped: {sizes}.\n"
+    lines = [f"\n## The programs ({seen['date']})\n", f"{built}Stripped: {sizes}."]
+    if seen["heaviest"]:
+        lines += [
+            "\nWhat others have written and takes the longest to build, in seconds of one core:\n",
+            table(["crate", "s", "what for"], [[name, f"{took:.0f}", why] for name, took, why in seen["heaviest"]], left=3),
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def slope(points):
@@ -151,7 +173,11 @@ def thinned(points, most=12):
     return points[::-1][::step][::-1]
 
 
-def plot(title, x, y, points):
+def logarithms(points):
+    return [(round(math.log10(x), 2), math.log10(y)) for x, y in points]
+
+
+def plot(title, x, y, points, digits_behind=0):
     return "\n".join(
         [
             "```mermaid",
@@ -159,7 +185,7 @@ def plot(title, x, y, points):
             f'    title "{title}"',
             f"    x-axis \"{x}\" {points[0][0]} --> {points[-1][0]}",
             f'    y-axis "{y}"',
-            f"    line [{', '.join(f'{value:.0f}' for _, value in points)}]",
+            f"    line [{', '.join(f'{value:.{digits_behind}f}' for _, value in points)}]",
             "```",
         ]
     )

@@ -16,7 +16,7 @@ from rounds import Ratio, digits, median, rounds
 
 TOXIPROXY = "v2.12.0"
 BULK = 1 << 20  # bytes of an answer from /bulk of the bare server
-OPEN = 5000
+OPEN = (500, 1000, 2000, 5000)  # connections, open and idle
 # Toxics that have work to do and no delay to add: what they cost is what is measured.
 TOXICS = [
     {"name": "latency", "type": "latency", "attributes": {"latency": 0, "jitter": 0}},
@@ -121,12 +121,14 @@ def opened(proxies, upstream):
     for name, server in proxies.items():
         port = behind(server.port, "open", upstream, 1)
         before = server.resident()
+        taken[name] = []
         with contextlib.ExitStack() as stack:
-            sockets = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(OPEN)]
-            for each in sockets:
-                each.sendall(b"GET / HTTP/1.1\r\nHost: bare\r\n\r\n")
-            for each in sockets:
-                if not each.recv(1):
-                    raise SystemExit(f"{name} closed a connection")
-            taken[name] = (server.resident() - before) / OPEN
-    return {"connections": OPEN, **taken, "ratio": taken["Toxiproxy"] / taken["engine"]}
+            for more in (most - less for less, most in zip((0, *OPEN), OPEN)):
+                sockets = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(more)]
+                for each in sockets:
+                    each.sendall(b"GET / HTTP/1.1\r\nHost: bare\r\n\r\n")
+                for each in sockets:
+                    if not each.recv(1):
+                        raise SystemExit(f"{name} closed a connection")
+                taken[name].append(server.resident() - before)
+    return {"connections": OPEN, **taken, "ratio": taken["Toxiproxy"][-1] / taken["engine"][-1]}

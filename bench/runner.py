@@ -22,6 +22,7 @@ def measure(quick):
         return {
             "scenario": median(own_cost(place / f"own-{n}", naive) for n in range(count)),
             "suite": median(suite(place / f"suite-{n}") for n in range(count)),
+            "history": judging((1000, 10_000, 100_000) if quick else (1000, 10_000, 100_000, 1_000_000)),
             "first_line": median(first_line(place / f"line-{n}", naive) for n in range(count)),
             "intents": [
                 {"intents": n, "millis": many(place / f"many-{n}", naive, n) * 1000}
@@ -84,6 +85,13 @@ def suite(place):
 
 def many(place, client_file, intents):
     return run(place, client_file, scenario(place, "many", intents))
+
+
+def judging(sizes):
+    """How long the judgement of a history takes, in each size."""
+    command = [servers.RELEASE / "examples" / "judging", *(str(size) for size in sizes)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [{"events": int(events), "millis": float(millis)} for events, millis in (line.split() for line in lines)]
 
 
 def first_line(place, client_file):

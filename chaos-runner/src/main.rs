@@ -13,7 +13,11 @@ use chaos_runner::{
     run::guardian,
 };
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 fn main() -> process::ExitCode {
     let mut words = env::args().skip(1);
@@ -77,16 +81,30 @@ fn main() -> process::ExitCode {
 /// The harness's own log, on standard error: warnings, or what `RUST_LOG` says; more with `-vv`.
 fn log(verbosity: Verbosity) {
     let level = match verbosity {
-        Verbosity::Quiet => "off",
-        Verbosity::Normal | Verbosity::Verbose => "error",
-        Verbosity::Debug => "debug",
+        Verbosity::Quiet => LevelFilter::OFF,
+        Verbosity::Normal | Verbosity::Verbose => LevelFilter::ERROR,
+        Verbosity::Debug => LevelFilter::DEBUG,
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr)
+        .finish()
+        .with(chosen(level))
         .init();
+}
+
+/// What `RUST_LOG` chooses, or else what is logged without it.
+fn chosen(otherwise: LevelFilter) -> Targets {
+    let otherwise = Targets::new().with_default(otherwise);
+    let said = env::var("RUST_LOG").ok().filter(|said| !said.is_empty());
+    let Some(said) = said else {
+        return otherwise;
+    };
+    said.parse().unwrap_or_else(|error| {
+        eprintln!("warning: RUST_LOG={said} is not understood and ignored: {error}");
+        otherwise
+    })
 }
 
 /// Runs this program again with the proxies of the environment switched off for loopback:

@@ -18,6 +18,11 @@ use stub_provider::{
     duration::Span,
 };
 use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 /// Every request leaves a record that stays: the system's allocator spends more on them than the
 /// provider does.
@@ -179,17 +184,30 @@ fn describe(shell: Option<clap_complete::Shell>) -> io::Result<()> {
 }
 
 fn log(json: bool) {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr);
     if json {
-        lines.json().init();
+        lines.json().finish().with(chosen()).init();
     } else {
-        lines.init();
+        lines.finish().with(chosen()).init();
     }
+}
+
+/// What `RUST_LOG` chooses, or else `info`.
+fn chosen() -> Targets {
+    let otherwise = Targets::new().with_default(LevelFilter::INFO);
+    let said = std::env::var("RUST_LOG")
+        .ok()
+        .filter(|said| !said.is_empty());
+    let Some(said) = said else {
+        return otherwise;
+    };
+    said.parse().unwrap_or_else(|error| {
+        eprintln!("warning: RUST_LOG={said} is not understood and ignored: {error}");
+        otherwise
+    })
 }
 
 /// Memory comes in small pages. A huge one is cleared while a request waits for it, milliseconds at

@@ -14,7 +14,11 @@ use tokio::net::lookup_host;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use toxic_proxy::{Config, Server};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 /// Stopped by SIGINT or SIGTERM: 0. Wrong command line: 2, by clap.
 const CONFIG: u8 = 2;
@@ -113,15 +117,17 @@ fn describe(shell: Option<clap_complete::Shell>) -> io::Result<()> {
 }
 
 fn start_logs(arguments: &Arguments) -> Result<(), String> {
-    let filter = EnvFilter::try_new(&arguments.log_level)
+    let chosen: Targets = arguments
+        .log_level
+        .parse()
         .map_err(|error| format!("--log-level {}: {error}", arguments.log_level))?;
     let logs = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr);
     match arguments.log_format {
-        Format::Text => logs.init(),
-        Format::Json => logs.json().init(),
+        Format::Text => logs.finish().with(chosen).init(),
+        Format::Json => logs.json().finish().with(chosen).init(),
     }
     Ok(())
 }

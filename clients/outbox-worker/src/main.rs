@@ -12,7 +12,11 @@ use outbox_worker::worker::{self, Until};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 /// Sends each SMS exactly once, through a transactional outbox.
 ///
@@ -152,13 +156,17 @@ impl Failure {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
+    let chosen = std::env::var("RUST_LOG").unwrap_or_default().parse();
+    let otherwise = Targets::new()
+        .with_default(LevelFilter::INFO)
+        .with_target("sqlx", LevelFilter::ERROR);
     tracing_subscriber::fmt()
-        .with_env_filter(
-            EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sqlx=error")),
-        )
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_target(false)
+        .finish()
+        .with(chosen.unwrap_or(otherwise))
         .init();
     match run(cli.command).await {
         Ok(()) => ExitCode::SUCCESS,
