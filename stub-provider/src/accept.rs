@@ -220,7 +220,7 @@ impl Core {
             let delivery = self.records.deliver(attempt, now, number);
             attempt.reach(Reached::Accepted);
             let name = self.naming.name(delivery.id);
-            let reply = self.success(said, &name, delivery.at);
+            let reply = self.success(said, &name, delivery.at());
             Decision {
                 accepted: true,
                 delivery: Some(delivery),
@@ -274,7 +274,7 @@ impl Core {
     fn count_delivery(&self, delivery: &Delivery, again: bool) {
         self.tally.accepted.one_more();
         self.duplicates
-            .delivered(&delivery.by, again, delivery.at, self.retention);
+            .delivered(&delivery.by, again, delivery.at(), self.retention);
     }
 
     /// The answer that accepts a message.
@@ -444,6 +444,6 @@ impl Core {
         let name = self.naming.name(delivery.id);
         let status = self.status(delivery);
         let said = delivery.by.request.said();
-        self.written(template, said, &name, status, delivery.at)
+        self.written(template, said, &name, status, delivery.at())
     }
 }

@@ -59,8 +59,8 @@ impl Core {
             quotas.took(
                 by.reading().customer,
                 by.request.said().sender,
-                delivery.at,
-                self.clock.unix(delivery.at),
+                delivery.at(),
+                self.clock.unix(delivery.at()),
                 self.life.in_queue(self.validity(by)),
             );
         }

@@ -82,7 +82,7 @@ impl Core {
                 continue;
             };
             self.tries.drop_of(message);
-            self.duplicates.drop_words(&delivery.by, delivery.at);
+            self.duplicates.drop_words(&delivery.by, delivery.at());
         }
     }
 

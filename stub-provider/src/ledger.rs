@@ -113,12 +113,27 @@ struct Slot<A> {
     state: State<A>,
     /// When the answer was stored, in nanoseconds: half of what a `Duration` takes.
     since: u64,
-    message: Option<MessageId>,
+    message: Last,
     /// Whether a message was ever accepted under the key: the observer's knowledge, which no
     /// crash takes away.
     delivered: bool,
     /// What few keys have, kept apart so that the others stay small.
     rare: Option<Box<Rare>>,
+}
+
+/// The message that was accepted last, if any was, in the room of its number: one more than that, or
+/// 0.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last(u64);
+
+impl Last {
+    fn new(message: MessageId) -> Self {
+        Self(message.0 + 1)
+    }
+
+    fn get(self) -> Option<MessageId> {
+        self.0.checked_sub(1).map(MessageId)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -170,7 +185,7 @@ impl<A: Clone> Ledger<A> {
                     fingerprint,
                     state: State::Working { attempt },
                     since: nanoseconds(now),
-                    message: None,
+                    message: Last::default(),
                     delivered: false,
                     rare: None,
                 }));
@@ -343,7 +358,7 @@ impl<A: Clone> Ledger<A> {
     pub fn forget(&self) {
         for mut slot in self.slots.iter_mut() {
             slot.state = State::Vacant;
-            slot.message = None;
+            slot.message = Last::default();
             let rare = slot.rare.take().unwrap_or_default();
             rare.waiters.into_iter().for_each(Waker::wake);
         }
@@ -373,7 +388,7 @@ impl<A: Clone> Slot<A> {
             fingerprint: Fingerprint::from_bytes([0; 32]),
             state: State::Vacant,
             since: 0,
-            message: None,
+            message: Last::default(),
             delivered: false,
             rare: None,
         }
@@ -386,7 +401,7 @@ impl<A: Clone> Slot<A> {
     /// Every message accepted under the key, in order.
     fn messages(&self) -> Vec<MessageId> {
         let earlier = self.rare.iter().flat_map(|rare| &rare.earlier);
-        earlier.copied().chain(self.message).collect()
+        earlier.copied().chain(self.message.get()).collect()
     }
 
     /// True where another message was accepted before this one.
@@ -406,11 +421,11 @@ impl<A: Clone> Slot<A> {
             None => State::Vacant,
         };
         self.since = nanoseconds(now);
-        if message.is_none() {
+        let Some(message) = message else {
             return false;
-        }
-        let before = std::mem::replace(&mut self.message, message);
-        if let Some(before) = before {
+        };
+        let before = std::mem::replace(&mut self.message, Last::new(message));
+        if let Some(before) = before.get() {
             self.rare().earlier.push(before);
         }
         std::mem::replace(&mut self.delivered, true)
@@ -464,7 +479,7 @@ impl<A: Clone> Slot<A> {
                 None => Claim::Stored {
                     answer: answer.clone(),
                     of: *of,
-                    message: self.message.filter(|_| *accepted),
+                    message: self.message.get().filter(|_| *accepted),
                 },
             },
         }

@@ -94,7 +94,7 @@ impl Tries {
 impl Core {
     /// The state of a message now, as clients see it.
     pub(crate) fn status(&self, delivery: &Delivery) -> &'static str {
-        let age = self.clock.now().saturating_sub(delivery.at);
+        let age = self.clock.now().saturating_sub(delivery.at());
         word_at(&self.stations(delivery), age)
     }
 
@@ -191,7 +191,7 @@ impl Core {
     fn courier(self: &Arc<Self>, delivery: &Delivery, nth: u32) -> (Courier, Vec<Receipt>) {
         let faults = self.rules.of_receipts(&delivery.by, nth);
         let down = faults.iter().find_map(|(id, fault)| match fault {
-            ReceiptFault::Down(down) => Some((*id, delivery.at.saturating_add(down.lasts.0))),
+            ReceiptFault::Down(down) => Some((*id, delivery.at().saturating_add(down.lasts.0))),
             _ => None,
         });
         let courier = Courier {
@@ -253,7 +253,7 @@ impl Courier {
     }
 
     async fn deliver(&self, receipt: Receipt) {
-        let due = self.delivery.at.saturating_add(receipt.due);
+        let due = self.delivery.at().saturating_add(receipt.due);
         self.core.clock.sleep_until(due).await;
         receipt.fired.iter().for_each(|id| self.fired(*id));
         if let Some(id) = receipt.drop {
@@ -313,7 +313,7 @@ impl Courier {
             Some(_) => Duration::ZERO,
             None => receipt.reached,
         };
-        let at = self.delivery.at.saturating_add(since);
+        let at = self.delivery.at().saturating_add(since);
         serde_json::json!({
             "type": "receipt",
             "event_id": receipt.event_id,

@@ -170,7 +170,7 @@ impl Attempt {
             id,
             connection: came.connection,
             nth_on_connection: came.nth_on_connection,
-            at: u64::try_from(came.at.as_micros()).unwrap_or(u64::MAX),
+            at: microseconds(came.at),
             request: came.request,
             kind: reading.kind,
             ordinal: reading.ordinal,
@@ -308,14 +308,30 @@ fn narrow(intent: usize) -> Option<u32> {
     u32::try_from(intent).ok()
 }
 
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 /// One buzz of one phone.
 #[derive(Clone, Debug)]
 pub(crate) struct Delivery {
     pub(crate) id: MessageId,
     /// The attempt that was accepted: recipient, words, key and customer stand in it.
     pub(crate) by: Arc<Attempt>,
-    /// The provider's clock.
-    pub(crate) at: Duration,
+    /// Microseconds of the provider's clock, as stores have it.
+    at: u64,
+}
+
+impl Delivery {
+    pub(crate) fn new(id: MessageId, by: Arc<Attempt>, at: Duration) -> Self {
+        let at = microseconds(at);
+        Self { id, by, at }
+    }
+
+    /// The provider's clock, in whole microseconds.
+    pub(crate) fn at(&self) -> Duration {
+        Duration::from_micros(self.at)
+    }
 }
 
 impl HasNumber for Arc<Attempt> {
@@ -379,14 +395,10 @@ impl Records {
     ) -> Delivery {
         let delivery = if let Some(id) = number {
             let by = by.clone();
-            Delivery { id, by, at }
+            Delivery::new(id, by, at)
         } else {
             let mut list = self.list();
-            let delivery = Delivery {
-                id: MessageId(list.next()),
-                by: by.clone(),
-                at,
-            };
+            let delivery = Delivery::new(MessageId(list.next()), by.clone(), at);
             list.push(delivery.clone());
             delivery
         };

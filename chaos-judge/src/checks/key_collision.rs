@@ -59,7 +59,7 @@ pub(super) fn check(view: &View<'_>) -> Observed {
                     // With equal words a retry of the first looks like the second, unless the
                     // first was done and there are too few keys for all.
                     && (!alike.contains(&a.intent.unwrap_or_default())
-                        || !enough_keys(view, &alike)
+                        || !enough_keys(view, alike)
                             && reply_by(view, a, attempt.arrived.seq) == Reply::Success)
             });
             if let Some(other) = other {

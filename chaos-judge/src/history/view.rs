@@ -6,8 +6,7 @@
 
 mod index;
 
-use std::collections::{BTreeMap, HashMap};
-
+use hashbrown::HashMap;
 use stub_provider::fault::RequestKind;
 
 pub use super::observed::{
@@ -50,13 +49,14 @@ pub struct View<'h> {
     by_fault: HashMap<u32, Vec<usize>>,
     /// The last request on each connection.
     last_on: HashMap<(u8, u64), u64>,
-    numbered: HashMap<usize, &'h Intent>,
-    alike: HashMap<(&'h str, &'h str, &'h str), Vec<usize>>,
+    /// Each intent by its number, and which of `alike` it is in.
+    numbered: HashMap<usize, (&'h Intent, usize)>,
+    alike: Vec<Vec<usize>>,
     faults: HashMap<u32, &'h PlannedFault>,
     last_start_us: u64,
     worker_started: bool,
-    beliefs: BTreeMap<usize, Vec<Belief>>,
-    submissions: BTreeMap<usize, Vec<SubmissionView>>,
+    beliefs: HashMap<usize, Vec<Belief>>,
+    submissions: HashMap<usize, Vec<SubmissionView>>,
     connections: HashMap<(u8, u64), ConnectionView>,
 }
 
@@ -75,17 +75,17 @@ impl<'h> View<'h> {
     /// The intent with this number.
     #[must_use]
     pub fn intent(&self, number: usize) -> Option<&'h Intent> {
-        self.numbered.get(&number).copied()
+        self.numbered.get(&number).map(|(intent, _)| *intent)
     }
 
     /// The intents that nothing on the wire tells from this one (same recipient, same words),
-    /// itself included. They are judged by count.
+    /// itself included. They are judged by count. None
+    /// where there is no such intent.
     #[must_use]
-    pub fn alike(&self, intent: usize) -> Vec<usize> {
-        self.intent(intent)
-            .and_then(|i| self.alike.get(&(&*i.to, &*i.body, &*i.customer)))
-            .cloned()
-            .unwrap_or_else(|| vec![intent])
+    pub fn alike(&self, intent: usize) -> &[usize] {
+        let group = self.numbered.get(&intent).map(|(_, group)| *group);
+        let alike = group.and_then(|group| self.alike.get(group));
+        alike.map_or(&[], Vec::as_slice)
     }
 
     /// Every request of an intent, lookups included, in the order of arrival.

@@ -61,7 +61,7 @@ pub(super) fn message(core: &Core, delivery: &Delivery) -> Value {
         "tag": by.request.header(TAG),
         "attempt": by.id,
         "status": core.status(delivery),
-        "at": time(core, delivery.at),
+        "at": time(core, delivery.at()),
     })
 }
 

@@ -128,11 +128,7 @@ impl Database {
             let at = span(row.try_get("at")?);
             recovered.deliveries += 1;
             *latest = (*latest).max(at);
-            let delivery = Delivery {
-                id: MessageId(id.cast_unsigned()),
-                by,
-                at,
-            };
+            let delivery = Delivery::new(MessageId(id.cast_unsigned()), by, at);
             if row.try_get("reported")? {
                 reported.push(delivery.clone());
             }

@@ -216,7 +216,7 @@ impl Writer {
                 row.push_bind(delivery.id.0.cast_signed())
                     .push_bind(name.as_str())
                     .push_bind(delivery.by.id.cast_signed())
-                    .push_bind(micros(delivery.at))
+                    .push_bind(micros(delivery.at()))
                     .push_bind(*reported);
             });
             sql.build().execute(&mut *to).await?;

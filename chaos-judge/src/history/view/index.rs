@@ -1,6 +1,6 @@
 //! Making a [`View`]: one pass over the events of a history.
 
-use std::collections::{BTreeMap, HashMap};
+use hashbrown::{HashMap, hash_map::Entry};
 
 use super::{
     AttemptView, Belief, ConnectionView, Mark, ReceiptView, SubmissionView, View, Violence,
@@ -29,18 +29,26 @@ impl<'h> View<'h> {
             by_intent: HashMap::new(),
             by_fault: HashMap::new(),
             last_on: HashMap::new(),
-            numbered: history.intents.iter().map(|i| (i.number, i)).collect(),
-            alike: HashMap::new(),
+            numbered: HashMap::with_capacity(history.intents.len()),
+            alike: Vec::new(),
             faults: HashMap::new(),
             last_start_us: 0,
             worker_started: false,
-            beliefs: BTreeMap::new(),
-            submissions: BTreeMap::new(),
+            beliefs: HashMap::new(),
+            submissions: HashMap::new(),
             connections: HashMap::new(),
         };
+        let mut groups = HashMap::with_capacity(history.intents.len());
         for intent in &history.intents {
-            let same = (&*intent.to, &*intent.body, &*intent.customer);
-            view.alike.entry(same).or_default().push(intent.number);
+            let group = match groups.entry((&*intent.to, &*intent.body, &*intent.customer)) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(place) => {
+                    view.alike.push(Vec::new());
+                    *place.insert(view.alike.len() - 1)
+                }
+            };
+            view.alike[group].push(intent.number);
+            view.numbered.insert(intent.number, (intent, group));
         }
         for fault in &history.faults {
             view.faults.entry(fault.id).or_insert(fault);

@@ -235,7 +235,7 @@ async fn write(
         .bind(delivery.id.0.cast_signed())
         .bind(naming.name(delivery.id))
         .bind(by)
-        .bind(micros(delivery.at))
+        .bind(micros(delivery.at()))
         .bind(customer)
         .bind(name)
         .fetch_one(&mut **transaction)

@@ -61,11 +61,11 @@ impl Shared {
         let delivery = |row: &PgRow| {
             let number = row.try_get("number").map(i64::cast_unsigned);
             let at = row.try_get("delivered").map(span);
-            Ok(Delivery {
-                id: MessageId(number.map_err(|error| refused(&error))?),
-                at: at.map_err(|error| refused(&error))?,
-                by: attempt(row)?,
-            })
+            Ok(Delivery::new(
+                MessageId(number.map_err(|error| refused(&error))?),
+                attempt(row)?,
+                at.map_err(|error| refused(&error))?,
+            ))
         };
         rows.iter().map(delivery).collect()
     }
