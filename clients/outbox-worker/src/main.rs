@@ -153,20 +153,33 @@ impl Failure {
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let chosen = std::env::var("RUST_LOG").unwrap_or_default().parse();
+/// What `RUST_LOG` chooses, or else `info`, and of the database errors alone.
+fn chosen() -> Targets {
     let otherwise = Targets::new()
         .with_default(LevelFilter::INFO)
         .with_target("sqlx", LevelFilter::ERROR);
+    let said = std::env::var("RUST_LOG")
+        .ok()
+        .filter(|said| !said.is_empty());
+    let Some(said) = said else {
+        return otherwise;
+    };
+    said.parse().unwrap_or_else(|error| {
+        eprintln!("warning: RUST_LOG={said} is not understood and ignored: {error}");
+        otherwise
+    })
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
     tracing_subscriber::fmt()
         .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_target(false)
         .finish()
-        .with(chosen.unwrap_or(otherwise))
+        .with(chosen())
         .init();
     match run(cli.command).await {
         Ok(()) => ExitCode::SUCCESS,
