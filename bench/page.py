@@ -185,7 +185,7 @@ def plot(title, x, y, points, digits_behind=0):
             f'    title "{title}"',
             f"    x-axis \"{x}\" {points[0][0]} --> {points[-1][0]}",
             f'    y-axis "{y}"',
-            f"    line [{', '.join(f'{value:.{digits_behind}f}' for _, value in points)}]",
+            f"    line [{', '.join(f'{round(value, digits_behind) + 0:.{digits_behind}f}' for _, value in points)}]",
             "```",
         ]
     )

@@ -44,6 +44,9 @@ def toxiproxy():
     return servers.Server([installed(), "-host", "127.0.0.1", "-port", port], port, env=env)
 
 
+PROXIES = {"engine": engine, "Toxiproxy": toxiproxy}
+
+
 def installed():
     """The real server, built through the Go module proxy where it is not at hand."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
@@ -72,13 +75,13 @@ def measure(quick):
     count, seconds = (1, 1) if quick else (5, 2)
     with contextlib.ExitStack() as stack:
         bare = stack.enter_context(servers.bare())
-        proxies = {name: stack.enter_context(start()) for name, start in (("engine", engine), ("Toxiproxy", toxiproxy))}
+        proxies = {name: stack.enter_context(start()) for name, start in PROXIES.items()}
         chains = {}
         for toxics in (0, 1, 3):
             ports = {name: behind(server.port, f"toxics-{toxics}", bare.port, toxics) for name, server in proxies.items()}
             print(f" {toxics} toxics", file=sys.stderr)
             chains[toxics] = compared(ports, bare.port, count, seconds)
-        return {"chains": chains, "open": opened(proxies, bare.port)}
+    return {"chains": chains, "open": opened()}
 
 
 def compared(ports, direct, count, seconds):
@@ -113,16 +116,17 @@ def figures(port, seconds):
     }
 
 
-def opened(proxies, upstream):
-    """Bytes of memory for each of so many connections that are open and idle, of a proxy of its own."""
+def opened():
+    """Bytes of memory for so many connections that are open and idle, of servers that did nothing before."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     taken = {}
-    for name, server in proxies.items():
-        port = behind(server.port, "open", upstream, 1)
-        before = server.resident()
+    for name, start in PROXIES.items():
         taken[name] = []
         with contextlib.ExitStack() as stack:
+            upstream, server = stack.enter_context(servers.bare()), stack.enter_context(start())
+            port = behind(server.port, "open", upstream.port, 1)
+            before = server.resident()
             for more in (most - less for less, most in zip((0, *OPEN), OPEN)):
                 sockets = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(more)]
                 for each in sockets:

@@ -14,9 +14,7 @@ use chaos_runner::{
 };
 use clap::Parser;
 use tracing_subscriber::{
-    filter::{LevelFilter, Targets},
-    layer::SubscriberExt as _,
-    util::SubscriberInitExt as _,
+    filter::LevelFilter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
 fn main() -> process::ExitCode {
@@ -90,21 +88,8 @@ fn log(verbosity: Verbosity) {
         .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr)
         .finish()
-        .with(chosen(level))
+        .with(stub_provider::logs::chosen(level))
         .init();
-}
-
-/// What `RUST_LOG` chooses, or else what is logged without it.
-fn chosen(otherwise: LevelFilter) -> Targets {
-    let otherwise = Targets::new().with_default(otherwise);
-    let said = env::var("RUST_LOG").ok().filter(|said| !said.is_empty());
-    let Some(said) = said else {
-        return otherwise;
-    };
-    said.parse().unwrap_or_else(|error| {
-        eprintln!("warning: RUST_LOG={said} is not understood and ignored: {error}");
-        otherwise
-    })
 }
 
 /// Runs this program again with the proxies of the environment switched off for loopback:

@@ -418,8 +418,7 @@ impl Carry {
         };
         for (name, value) in &respond.headers {
             if let Ok(name) = HeaderName::from_bytes(name.as_bytes()) {
-                reply.remove(&name);
-                reply = reply.with(name, value);
+                reply = reply.with_only(name, value);
             }
         }
         reply

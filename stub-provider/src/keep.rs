@@ -28,7 +28,7 @@ pub(crate) struct Drops {
 impl Core {
     /// Drops the oldest attempts until there are no more than are kept.
     pub(crate) fn drop_oldest(&self, arrivals: &mut Arrivals<'_>) {
-        let Some(most) = self.limits.keep else {
+        let Some(most) = self.limits.keep.filter(|_| !self.store.keeps()) else {
             return;
         };
         while arrivals.len() > most.get() {

@@ -73,6 +73,7 @@ pub mod hold;
 pub mod intent;
 pub mod ledger;
 pub mod life;
+pub mod logs;
 pub mod message;
 pub mod place;
 pub mod profile;

@@ -15,13 +15,11 @@ use clap::{CommandFactory as _, Parser};
 use stub_provider::diagnostic::did_you_mean;
 use stub_provider::{
     Config, LifeTimes, Limits, Profile, Provider, Quota, Rate, StoreConfig, WebhookTimes,
-    duration::Span,
+    duration::Span, logs,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::{
-    filter::{LevelFilter, Targets},
-    layer::SubscriberExt as _,
-    util::SubscriberInitExt as _,
+    filter::LevelFilter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
 /// Every request leaves a record that stays: the system's allocator spends more on them than the
@@ -184,30 +182,16 @@ fn describe(shell: Option<clap_complete::Shell>) -> io::Result<()> {
 }
 
 fn log(json: bool) {
+    let chosen = logs::chosen(LevelFilter::INFO);
     let lines = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::TRACE)
         .with_ansi(io::stderr().is_terminal())
         .with_writer(io::stderr);
     if json {
-        lines.json().finish().with(chosen()).init();
+        lines.json().finish().with(chosen).init();
     } else {
-        lines.finish().with(chosen()).init();
+        lines.finish().with(chosen).init();
     }
-}
-
-/// What `RUST_LOG` chooses, or else `info`.
-fn chosen() -> Targets {
-    let otherwise = Targets::new().with_default(LevelFilter::INFO);
-    let said = std::env::var("RUST_LOG")
-        .ok()
-        .filter(|said| !said.is_empty());
-    let Some(said) = said else {
-        return otherwise;
-    };
-    said.parse().unwrap_or_else(|error| {
-        eprintln!("warning: RUST_LOG={said} is not understood and ignored: {error}");
-        otherwise
-    })
 }
 
 /// Memory comes in small pages. A huge one is cleared while a request waits for it, milliseconds at

@@ -41,9 +41,9 @@ enum Media {
     Listed,
 }
 
-static JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
 static PROBLEM: HeaderValue = HeaderValue::from_static("application/problem+json");
-static XML: HeaderValue = HeaderValue::from_static("text/xml");
+pub(crate) static XML: HeaderValue = HeaderValue::from_static("text/xml");
 static TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 
 impl Media {
@@ -124,30 +124,37 @@ impl Reply {
         Self::new(status, Media::Problem, body)
     }
 
-    /// The same with one more header; a value that no header can hold is left out.
+    /// The same with one more header, or another `Content-Type`; a value that no header can hold is
+    /// left out.
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
-            if name == header::CONTENT_TYPE {
-                self.remove(&name);
-            }
             self.push(name, value);
         }
         self
     }
 
-    /// Adds a header.
+    /// The same with a header in place of those of its name; a value that no header can hold is
+    /// left out.
+    pub(crate) fn with_only(mut self, name: HeaderName, value: &str) -> Self {
+        if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+            self.remove(&name);
+            self.push(name, value);
+        }
+        self
+    }
+
+    /// Adds a header; there is one `Content-Type` at any time.
     pub(crate) fn push(&mut self, name: HeaderName, value: HeaderValue) {
-        let others = self.others.get_or_insert_default();
         if name == header::CONTENT_TYPE {
+            self.remove(&name);
             self.media = Media::Listed;
-            others.insert(0, (name, value));
+            self.others.get_or_insert_default().insert(0, (name, value));
         } else {
-            others.push((name, value));
+            self.others.get_or_insert_default().push((name, value));
         }
     }
 
-    /// Takes a header out; `Content-Type` only to get another.
-    pub(crate) fn remove(&mut self, name: &HeaderName) {
+    fn remove(&mut self, name: &HeaderName) {
         if let Some(others) = &mut self.others {
             others.retain(|(known, _)| known != name);
         }
@@ -255,6 +262,32 @@ mod tests {
         let reply = Reply::problem(StatusCode::TOO_MANY_REQUESTS, None, "slow down")
             .retry_after(Some(Span::from_millis(1_001)));
         assert_eq!(reply.header_map()["retry-after"], "2");
+    }
+
+    #[test]
+    fn there_is_one_content_type_and_it_comes_first() {
+        let named = |reply: &Reply| -> Vec<(String, String)> {
+            let all = reply.headers().map(|(name, value)| {
+                let value = value.to_str().expect("text");
+                (name.to_string(), value.to_owned())
+            });
+            all.collect()
+        };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let reply = Reply::json(StatusCode::OK, "{}").with(header::SERVER, "stub");
+        let json = pair("content-type", "application/json");
+        assert_eq!(named(&reply), [json, pair("server", "stub")]);
+        let html = pair("content-type", "text/html");
+        let other = reply
+            .with(header::CONTENT_TYPE, "text/plain")
+            .with_only(header::CONTENT_TYPE, "text/html")
+            .with_only(header::SERVER, "other");
+        assert_eq!(named(&other), [html.clone(), pair("server", "other")]);
+        // What no header can hold takes nothing away.
+        let same = other.with_only(header::CONTENT_TYPE, "text/\nhtml");
+        assert_eq!(named(&same)[0], html);
+        let known = Reply::of(StatusCode::OK, JSON.clone(), "{}");
+        assert!(known.others.is_none());
     }
 
     #[test]

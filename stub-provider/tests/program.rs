@@ -211,6 +211,17 @@ fn it_describes_itself_to_shells_and_to_man() {
         .stderr(contains("cannot be used with"));
 }
 
+#[test]
+fn a_choice_of_logs_that_is_not_understood_is_said_and_stops_nothing() {
+    let mut program = stub();
+    program.args(["--listen", "127.0.0.1:0", "--until-eof"]);
+    let said = contains("RUST_LOG=stub_provider=loud is not understood").and(contains("ready"));
+    program
+        .env("RUST_LOG", "stub_provider=loud")
+        .stdin(Stdio::null());
+    program.assert().success().stderr(said);
+}
+
 /// `UPDATE_SCHEMAS=1 cargo test -p stub-provider --test program` writes them anew.
 #[test]
 fn the_options_in_the_readme_are_those_of_the_program() {

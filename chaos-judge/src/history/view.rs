@@ -79,8 +79,7 @@ impl<'h> View<'h> {
     }
 
     /// The intents that nothing on the wire tells from this one (same recipient, same words),
-    /// itself included. They are judged by count. None
-    /// where there is no such intent.
+    /// itself included. They are judged by count. There are none where the intent is unknown.
     #[must_use]
     pub fn alike(&self, intent: usize) -> &[usize] {
         let group = self.numbered.get(&intent).map(|(_, group)| *group);

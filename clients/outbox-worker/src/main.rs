@@ -153,40 +153,42 @@ impl Failure {
     }
 }
 
-/// What `RUST_LOG` chooses, or else `info`, and of the database errors alone.
-fn chosen() -> Targets {
-    let otherwise = Targets::new()
-        .with_default(LevelFilter::INFO)
-        .with_target("sqlx", LevelFilter::ERROR);
-    let said = std::env::var("RUST_LOG")
-        .ok()
-        .filter(|said| !said.is_empty());
-    let Some(said) = said else {
-        return otherwise;
-    };
-    said.parse().unwrap_or_else(|error| {
-        eprintln!("warning: RUST_LOG={said} is not understood and ignored: {error}");
-        otherwise
-    })
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    tracing_subscriber::fmt()
-        .with_max_level(LevelFilter::TRACE)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .with_target(false)
-        .finish()
-        .with(chosen())
-        .init();
+    start_log();
     match run(cli.command).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("outbox-worker: {failure}");
             ExitCode::from(failure.code())
         }
+    }
+}
+
+/// Logs what `RUST_LOG` chooses, or else `info`, and of the database errors alone.
+fn start_log() {
+    let said = std::env::var("RUST_LOG").unwrap_or_default();
+    let otherwise = || {
+        Targets::new()
+            .with_default(LevelFilter::INFO)
+            .with_target("sqlx", LevelFilter::ERROR)
+    };
+    let (chosen, wrong) = match said.parse() {
+        _ if said.is_empty() => (otherwise(), None),
+        Ok(chosen) => (chosen, None),
+        Err(error) => (otherwise(), Some(error)),
+    };
+    tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::TRACE)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .finish()
+        .with(chosen)
+        .init();
+    if let Some(error) = wrong {
+        warn!(%error, "RUST_LOG is not understood, and ignored");
     }
 }
 

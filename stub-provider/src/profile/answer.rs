@@ -4,7 +4,7 @@ use hyper::header::HeaderValue;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::template::Encoding;
+use crate::{reply, template::Encoding};
 
 /// How answers are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -20,10 +20,10 @@ pub enum AnswerForm {
 impl AnswerForm {
     /// What `Content-Type` says.
     pub(crate) fn content_type(self) -> HeaderValue {
-        HeaderValue::from_static(match self {
-            Self::Json => "application/json",
-            Self::Xml => "text/xml",
-        })
+        match self {
+            Self::Json => reply::JSON.clone(),
+            Self::Xml => reply::XML.clone(),
+        }
     }
 
     /// How the gaps of an answer are filled.

@@ -1,10 +1,15 @@
 //! The worker as a process: several at once, a pass, a stop, a locked outbox, a wrong
 //! environment.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+    sync::mpsc,
+};
 
-use crate::lab::{IMPATIENT, Lab, text};
-use crate::provider::{Act, Request, accepting, submitting};
+use crate::lab::{IMPATIENT, Lab, Running, text};
+use crate::provider::{Act, PATIENCE, Request, accepting, submitting};
 
 on_both_databases!(
     many_workers_never_send_one_message_twice,
@@ -114,25 +119,32 @@ fn a_worker_waits_out_a_locked_outbox() {
         .command(&["work", "--once"])
         .env("SMS_API_BASE", provider.url())
         .env("OUTBOX_BUSY_TIMEOUT", "10ms")
-        .stderr(std::process::Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
+        .map(Running)
         .expect("the program starts");
+    let log = BufReader::new(worker.0.stderr.take().expect("it is piped"));
+    let (say, lines) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        for line in log.lines() {
+            // Read to the end, whoever still listens.
+            let _ = say.send(line.expect("it is text"));
+        }
+    });
     // It has met the lock when it says so.
-    let mut log = std::io::BufReader::new(worker.stderr.take().expect("it is piped"));
-    let mut line = String::new();
-    while !line.contains("cannot be used") {
-        line.clear();
-        let read = std::io::BufRead::read_line(&mut log, &mut line).expect("it is text");
-        assert!(read > 0, "the worker ended without meeting the lock");
-    }
+    while !lines
+        .recv_timeout(PATIENCE)
+        .expect("the worker says that it has met the lock")
+        .contains("cannot be used")
+    {}
     runtime.block_on(async {
         sqlx::query("rollback")
             .execute(&mut lock)
             .await
             .expect("it was open");
     });
-    std::io::copy(&mut log, &mut std::io::sink()).expect("it can be read");
-    assert!(worker.wait().expect("it is ours").success());
+    assert!(worker.0.wait().expect("it is ours").success());
+    reader.join().expect("it has read to the end");
     assert_eq!(lab.status("login-1"), ("sent".to_owned(), 1));
 }
 
@@ -147,6 +159,18 @@ fn a_lease_that_a_slow_request_outlives_is_refused_at_the_start() {
         .expect("the program starts");
     assert_eq!(output.status.code(), Some(78));
     assert!(text(&output.stderr).contains("OUTBOX_LEASE"));
+}
+
+#[test]
+fn a_choice_of_logs_that_is_not_understood_is_said_and_stops_nothing() {
+    let lab = Lab::sqlite();
+    let output = lab
+        .command(&["migrate"])
+        .env("RUST_LOG", "worker=loud")
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success());
+    assert!(text(&output.stderr).contains("RUST_LOG is not understood"));
 }
 
 #[test]
