@@ -8,7 +8,7 @@ use hyper::{
     header::{self, HeaderValue},
 };
 
-use super::file::Code;
+use super::either::Code;
 use crate::{
     duration::Span,
     reply::Reply,

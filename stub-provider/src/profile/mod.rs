@@ -29,6 +29,7 @@ use crate::{
 mod answer;
 mod authentication;
 mod compose;
+mod either;
 pub(crate) mod errors;
 mod file;
 mod key;
@@ -41,9 +42,10 @@ mod rule;
 
 pub use answer::AnswerForm;
 pub use compose::{Composed, Draft, Question};
+pub use either::Code;
 pub use file::{
-    Binds, BodyEncoding, Code, KeyForm, KeyScope, KeyShape, KeyUnit, NumberForm, ProfileFile,
-    Replays, StatusClass, TimeForm,
+    Binds, BodyEncoding, KeyForm, KeyScope, KeyShape, KeyUnit, NumberForm, ProfileFile, Replays,
+    StatusClass, TimeForm,
 };
 pub use reference::reference;
 pub use rule::{DRAFT, ProfileRule, Rule, Source};

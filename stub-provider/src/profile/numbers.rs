@@ -5,7 +5,10 @@
 
 use serde::Deserialize;
 
-use super::file::{Code, ReceiptsFile, RefusedFile};
+use super::{
+    either::Code,
+    file::{ReceiptsFile, RefusedFile},
+};
 
 const SHARED: &str = include_str!("../../profiles/numbers.toml");
 

@@ -7,7 +7,8 @@ use crate::{
     place::Place,
     profile::{
         AnswerForm, Binds, BodyEncoding, Draft, KeyUnit, Profile, Question,
-        file::{InFlight, KeyFile, Missing, ProfileFile, SubmitFile},
+        either::{InFlight, Missing},
+        file::{KeyFile, ProfileFile, SubmitFile},
     },
     template::Filling,
 };

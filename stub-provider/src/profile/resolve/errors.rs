@@ -7,8 +7,9 @@ use crate::{
     document::Problems,
     profile::{
         AnswerForm, Binds, KeyUnit, Replays, SubmitRules,
+        either::{InFlight, Missing},
         errors::{self, ErrorRules, Row, Shape},
-        file::{ErrorsFile, InFlight, KeyFile, Missing, RowFile},
+        file::{ErrorsFile, KeyFile, RowFile},
     },
     template::{Encoding, OF_ERROR},
 };
